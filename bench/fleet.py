@@ -55,7 +55,7 @@ def _events(pair: int, lines: int) -> dict[str, list[str]]:
     """An event log of pyrepl for both ends; each round has three events, and samples at the master."""
     made: dict[str, list[str]] = {"master.jsonl": [], "replica.jsonl": []}
     numbers = dict.fromkeys(made, 0)
-    replid, peer = _replid(pair), f"10.{pair >> 8}.{pair & 255}.2:6379"
+    replid, (ours, theirs) = _replid(pair), (f"10.{pair >> 8}.{pair & 255}.{last}:6379" for last in (1, 2))
 
     def tell(name: str, at_us: int, **told: Any) -> None:
         numbers[name] += 1
@@ -67,7 +67,7 @@ def _events(pair: int, lines: int) -> dict[str, list[str]]:
     for number, (at_us, offset, full) in enumerate(_rounds(pair, max(1, lines // (3 + SAMPLES)))):
         sync = f"{pair}-{number}/{replid[-6:]}"
         for name, end, late in (("replica.jsonl", "replica", 0), ("master.jsonl", "master", 300)):
-            both = {"offset": offset, "sync": sync, "peer": peer if end == "master" else f"10.{pair >> 8}.1.1:6379"}
+            both = {"offset": offset, "sync": sync, "peer": theirs if end == "master" else ours}
             verdict: dict[str, Any] = {"verdict": "full", "cause": "first", "snapshot_offset": offset} if full else {
                 "verdict": "continue", "asked_offset": offset - 9000, "missing_bytes": 9000}  # fmt: skip
             tell(name, at_us + late, event="psync_asked", end=end, **both)
@@ -80,10 +80,10 @@ def _events(pair: int, lines: int) -> dict[str, list[str]]:
                 "stream_bytes_per_s": 90000.5, "backlog_size_bytes": 1 << 20,
             }  # fmt: skip
             if place % 2:
-                state = {"offset": offset, "peer": peer, "phase": "online", "lag_bytes": place * 10, "lag_s": 0.25}
+                state = {"offset": offset, "peer": theirs, "phase": "online", "lag_bytes": place * 10, "lag_s": 0.25}
             event = "replica_sample" if place % 2 else "sample"
             tell("master.jsonl", at_us + (place + 1) * 1_000_000, event=event, **state)
-        tell("master.jsonl", at_us + 20_000_000, event="replica_down", offset=offset, sync=sync, peer=peer,
+        tell("master.jsonl", at_us + 20_000_000, event="replica_down", offset=offset, sync=sync, peer=theirs,
              phase="online", cause="connection_lost", by_us=False)  # fmt: skip
     return made
 

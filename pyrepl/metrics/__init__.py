@@ -17,8 +17,9 @@ story, stitch, skew                              which lines are one sync, which
     what_if_sql                                  other settings for masters and fleets: SQL over result tables
     gather, facts, advice                        what advice goes by, summed up from results; deciding and wording it
     advice_sizes, advice_links, amounts, readers advice on sizes and on links; sizes with headroom; who reads which RDB
-answers, asking   all that is told of nodes that belong together; Spark's tasks are asked for it
-    base, keep, packing                          what the next run goes on from: merged parts, answers; as bytes
+answers, asking                                  all that is told of nodes that belong together; Spark asks for it
+    shares                                       which groups of nodes one task answers for
+    base, keep                                   what the next run goes on from: merged parts, answers
 jobs              all of it: analyse() and summary()
 session           Spark, quiet and cleaned up behind
 parquet, versions                                results as files; a new set of them while others read the old one

@@ -1,4 +1,4 @@
-"""All that is told of nodes that belong together (groups.py): a task of Spark's or a thread's, free of both.
+"""All that is told of the nodes of some groups (groups.py): a task of Spark's, which is not seen here.
 
 What needs all nodes there are (counts of the whole, the series' spans, advice) is put together by jobs.py.
 """
@@ -16,8 +16,7 @@ from pyrepl.metrics import rates
 from pyrepl.metrics.attempts import attempts
 from pyrepl.metrics.base import Base
 from pyrepl.metrics.dumps import is_portless, without_dumps
-from pyrepl.metrics.keep import answer_kept, base_kept, keep_answer, keep_base
-from pyrepl.metrics.packing import Frames
+from pyrepl.metrics.keep import Frames, base_kept, is_kept, keep_answer, keep_base, key, place
 from pyrepl.metrics.parts import Loaded, Sources, load, read_rows
 from pyrepl.metrics.results import SKEW
 from pyrepl.metrics.rollup import Mark, merged_marks, rollup
@@ -29,21 +28,20 @@ from pyrepl.metrics.syncs import cuts, loops, retries, syncs
 from pyrepl.metrics.tables import EVENTS, SAMPLES
 from pyrepl.metrics.what_if import what_if
 
-Answering = Callable[[Sequence[Sources], Path], list[Frames]]
-"""Answers for groups of nodes from the folder of tables, in the order of the groups."""
+Answering = Callable[[Sequence[Sources], Path], list[str]]
+"""Answers for shares of the nodes from the folder of tables, and keeps what it finds there (keep.py); their keys."""
 
 
-def kept_or_made(tables: Path, wanted: Sources) -> Frames:
-    """The answer of a run before, or else answers(), kept for the next run."""
-    if wanted.bounds != (None, None):
-        return answers(tables, wanted)[0]
-    found = answer_kept(tables, wanted)
-    if found is None:
-        found, base = answers(tables, wanted, base_kept(tables, wanted))
-        keep_answer(tables, wanted, found)
-        if base is not None:
+def kept_or_made(tables: Path, wanted: Sources) -> str:
+    """See to it that these answers are kept: those of a run before, or else answers(). Their key. Raises OSError."""
+    folder, named = place(tables, wanted.bounds), key(wanted)
+    if not is_kept(folder, named):
+        lasting = wanted.bounds == (None, None)
+        found, base = answers(tables, wanted, base_kept(tables, wanted) if lasting else None)
+        keep_answer(folder, named, found)
+        if base is not None and lasting:
             keep_base(tables, wanted, base)
-    return found
+    return named
 
 
 def answers(tables: Path, wanted: Sources, base: Base | None = None) -> tuple[Frames, Base | None]:
@@ -56,7 +54,7 @@ def answers(tables: Path, wanted: Sources, base: Base | None = None) -> tuple[Fr
     halves, children, values, drawn = (_table(loaded, name) for name in ("halves", "children", "values", "drawn"))
     nodes = merged_marks(loaded.marks)
     halves, dumped = without_dumps(halves)
-    tried, clocks = attempts(halves, nodes)
+    tried, clocks = attempts(halves, nodes, wanted.groups)
     drawn = named(drawn.filter(~is_portless("peer")), _named_halves(tables, wanted) if wanted.named else halves)
     del halves, loaded.tables
     counted, edges = _rates(tables, wanted, values, loaded.marks)

@@ -7,6 +7,7 @@ that is silent are null. Not here: which halves belong together (stitch.py), clo
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
@@ -26,12 +27,15 @@ _TOLD_LATE_US: Final = 5000
 _SIDES: Final = {"m": "master", "r": "replica"}
 
 
-def attempts(halves: pl.DataFrame, nodes: Mapping[str, Mark]) -> tuple[pl.DataFrame, list[clocks.Clock]]:
+def attempts(
+    halves: pl.DataFrame, nodes: Mapping[str, Mark], groups: Iterable[Iterable[str]] = ()
+) -> tuple[pl.DataFrame, list[clocks.Clock]]:
     """Every attempt in order of its begin, and how the nodes' clocks stand.
 
-    `halves` is ends.ends(), `nodes` rollup.merged_marks(). Times of replicas are brought to the reference clock.
+    `halves` is ends.ends(), `nodes` rollup.merged_marks(); no attempt is of nodes of two `groups`, nodes without one
+    being one. Times of replicas are brought to the reference clock.
     """
-    matches = _matches(halves, nodes)
+    matches = _matches(halves, nodes, {node: number for number, group in enumerate(groups) for node in group})
     if matches:
         names = {match.replica.sync: match.master.sync for match in matches}
         halves = halves.with_columns(pl.col("sync").replace(names))
@@ -55,7 +59,7 @@ def _sides(halves: pl.DataFrame) -> pl.DataFrame:
     return sides[0].join(sides[1], on="sync", how="full", coalesce=True)
 
 
-def _matches(halves: pl.DataFrame, nodes: Mapping[str, Mark]) -> list[Match]:
+def _matches(halves: pl.DataFrame, nodes: Mapping[str, Mark], group_of: Mapping[str, int]) -> list[Match]:
     """Halves that name no common sync are brought together. Event logs name their syncs: then there are masters' alone
     or replicas' alone, or none, however many there are."""
     alone = halves.filter(~pl.col("sync").is_duplicated())
@@ -71,7 +75,10 @@ def _matches(halves: pl.DataFrame, nodes: Mapping[str, Mark]) -> list[Match]:
     ]  # fmt: skip
     ports = {name: node["port"] for name, node in nodes.items() if node["port"]}
     replids = {name: frozenset(node["replids"]) for name, node in nodes.items()}
-    return stitch(found, ports, replids)
+    by_group: defaultdict[int | None, list[Half]] = defaultdict(list)
+    for half in found:
+        by_group[group_of.get(half.node)].append(half)
+    return [match for own in by_group.values() for match in stitch(own, ports, replids)]
 
 
 def _stream(row: Mapping[str, Any]) -> str | None:

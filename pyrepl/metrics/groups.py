@@ -1,4 +1,4 @@
-"""Which nodes belong together: each such group is analysed by itself, so several at once.
+"""Which nodes belong together: no sync has its ends in two groups, so that they can be analysed at once (shares.py).
 
 Nodes belong together when a sync has its ends in both logs, when two of them call one master by the same address, and
 when halves of syncs are left over whose other half may be in any of their logs (stitch.py).
@@ -36,7 +36,7 @@ class _Sets:
         self._above[self.top(one)] = self.top(other)
 
 
-def groups(tables: Path, found: Iterable[Piece]) -> list[list[str]]:
+def groups(tables: Path, found: Iterable[Piece]) -> list[tuple[str, ...]]:
     """The nodes, those together that belong together, each group and all groups in order of their names."""
     every = list(found)
     sets = _Sets()
@@ -51,7 +51,7 @@ def groups(tables: Path, found: Iterable[Piece]) -> list[list[str]]:
     by_top: dict[str, list[str]] = {}
     for node in sorted({piece.node for piece in every}):
         by_top.setdefault(sets.top(node), []).append(node)
-    return sorted(by_top.values())
+    return sorted(map(tuple, by_top.values()))
 
 
 def _join_ends(sets: _Sets, tables: Path, every: list[Piece]) -> None:

@@ -5,14 +5,15 @@
         results = analyse(asking.by_tasks(spark), Path("out/tables"))
         print(summary(results))
 
-Spark's tasks answer for the groups of nodes that belong together (asking.py, groups.py, answers.py), several at once,
-each from the rollups of its parts (parts.py); here their answers become one. What each column means stands in
-results.py.
+Spark's tasks answer for the nodes, those together that belong together (asking.py, shares.py, groups.py, answers.py),
+from the rollups of their parts (parts.py), and write the answers down (keep.py); here they become one. What each column
+means stands in results.py.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -23,14 +24,14 @@ from pyrepl.metrics.advice import advice
 from pyrepl.metrics.answers import Answering, answers
 from pyrepl.metrics.gather import gather
 from pyrepl.metrics.groups import groups
-from pyrepl.metrics.keep import sweep
+from pyrepl.metrics.keep import Frames, forget, of_answer, place, sweep
 from pyrepl.metrics.manifest import Manifest
-from pyrepl.metrics.packing import Frames
-from pyrepl.metrics.parts import Bounds, Sources, pieces, sources, told_elsewhere
+from pyrepl.metrics.parts import Bounds, Piece, Sources, pieces, sources, told_elsewhere
 from pyrepl.metrics.results import ADVICE, COSTS, RESULTS, TOTALS
 from pyrepl.metrics.samples import SPANS
 from pyrepl.metrics.schemas import conform, literal, schema
 from pyrepl.metrics.series import series
+from pyrepl.metrics.shares import shares, weight
 from pyrepl.metrics.syncs import cut_causes, full_causes, modes
 from pyrepl.metrics.tables import FILES, UNPARSED
 from pyrepl.metrics.what_if_sql import READS, STATEMENTS
@@ -69,8 +70,7 @@ def analyse(
     has at most `spans` points a line. Raises ConfigError when `tables` holds what this version did not write.
     """
     known = manifest.load(tables)
-    parts = _answered(answering, tables, known, (since_us, until_us))
-    whole = {name: pl.concat([part[name] for part in parts]) for name in parts[0]}
+    whole = _answered(answering, tables, wanted(tables, known, (since_us, until_us)))
     found = {name: whole[name].sort(by, descending=down) for name, (by, down) in ORDER.items()}
     found |= _by_sql(found)
     sizes = dict(whole["sizes"].iter_rows())
@@ -95,20 +95,39 @@ def analyse(
     }
 
 
-def _answered(answering: Answering, tables: Path, known: Manifest, bounds: Bounds) -> list[Frames]:
-    """Of each group of nodes; of no nodes at all there are answers too, empty ones."""
+def wanted(tables: Path, known: Manifest, bounds: Bounds) -> list[Sources]:
+    """What is to be answered for: the sources of each share of the nodes."""
     every = pieces(known)
     elsewhere = told_elsewhere(every)
-    wanted: list[Sources] = []
-    for nodes in groups(tables, every):
-        own = set(nodes)
-        wanted.append(sources([piece for piece in every if piece.node in own], bounds, elsewhere))
-    if not wanted:
-        return [answers(tables, sources([], bounds, elsewhere))[0]]
-    found = answering(wanted, tables)
-    if bounds == (None, None):
-        sweep(tables, wanted)
+    of_node: defaultdict[str, list[Piece]] = defaultdict(list)
+    for piece in every:
+        of_node[piece.node].append(piece)
+    return [
+        sources([piece for group in share for node in group for piece in of_node[node]], bounds, elsewhere, share)
+        for share in shares(groups(tables, every), {node: weight(own) for node, own in of_node.items()})
+    ]
+
+
+def _answered(answering: Answering, tables: Path, asked: Sequence[Sources]) -> Frames:
+    """The tables over all shares. Answers of a run before that turn out to be damaged are made anew."""
+    # Of no nodes at all there are answers too, empty ones; they have the shape of all.
+    shape, _ = answers(tables, sources([], (None, None), frozenset()))
+    if not asked:
+        return shape
+    folder = place(tables, asked[0].bounds)
+    answered = answering(asked, tables)
+    try:
+        found = _whole(folder, answered, shape)
+    except (OSError, pl.exceptions.PolarsError):
+        forget(tables)
+        found = _whole(folder, answering(asked, tables), shape)
+    sweep(tables, asked, answered)
     return found
+
+
+def _whole(folder: Path, answered: Sequence[str], shape: Iterable[str]) -> Frames:
+    kept = {name: [of_answer(folder, named, name) for named in answered] for name in shape}
+    return {name: pl.read_parquet(paths, glob=False, hive_partitioning=False) for name, paths in kept.items()}
 
 
 def _by_sql(found: Frames) -> Frames:

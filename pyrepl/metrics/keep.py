@@ -1,11 +1,13 @@
 """What a run worked out about nodes that belong together, kept for the next: answers, and what it can go on from.
 
-    answers   known by all that they are made of (key()): the parts and what they hold, as the manifest names them, and
-              the version that made them. Nothing new was read: nothing is worked out again.
+    answers   Parquet, a file for each table and share of the nodes, answers/TABLE/KEY.parquet. The key names all that
+              they are made of (key()): the parts and what they hold, as the manifest names them, and the version that
+              made them. Nothing new was read: nothing is worked out again.
     a base    the merged rollups of these nodes' parts (base.py). Something new was read: only that is merged.
 
-What is damaged, or not there, costs the time to work it out. Nothing is kept of questions with bounds, which are hardly
-asked twice.
+The file of DONE is written last: where it is, the others are. What is damaged, or not there, costs the time to work it
+out. Answers to a question with bounds, which is hardly asked twice, stand in a folder of their own until the next one
+is asked.
 """
 
 from __future__ import annotations
@@ -14,8 +16,9 @@ import hashlib
 import json
 import shutil
 import zipfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import fields
+from io import BytesIO
 from pathlib import Path
 from typing import Any, Final
 
@@ -23,14 +26,17 @@ import polars as pl
 
 from pyrepl import VERSION
 from pyrepl.metrics.base import Base
-from pyrepl.metrics.packing import Frames, Packed, packed, unpacked
-from pyrepl.metrics.parts import Sources
+from pyrepl.metrics.parts import Bounds, Sources
 from pyrepl.temporary import SHARED, create
 
 FOLDER: Final = "answers"
-SHAPE: Final = 3
+BOUNDED: Final = "bounded"
+DONE: Final = "counts"
+SHAPE: Final = 4
 """Raised when the same parts are answered for in another way."""
+_BASES: Final = "bases"
 _MADE_OF: Final = "made_of"
+Frames = dict[str, pl.DataFrame]
 
 
 def key(wanted: Sources) -> str:
@@ -49,74 +55,76 @@ def _plain(value: Any) -> Any:
     return [getattr(value, field.name) for field in fields(value)]
 
 
-def answer_kept(tables: Path, wanted: Sources) -> Frames | None:
-    """The answer of a run before."""
-    found = _read(_of_answer(tables, wanted))
-    return None if found is None else _frames(found)
+def place(tables: Path, bounds: Bounds) -> Path:
+    """The folder of answers to a question with these bounds."""
+    return tables / (FOLDER if bounds == (None, None) else BOUNDED)
 
 
-def keep_answer(tables: Path, wanted: Sources, found: Frames) -> None:
-    """For the next run."""
-    _write(_of_answer(tables, wanted), packed(found))
+def is_kept(folder: Path, named: str) -> bool:
+    """Are there answers of that name in the folder?"""
+    return of_answer(folder, named, DONE).exists()
+
+
+def keep_answer(folder: Path, named: str, found: Mapping[str, pl.DataFrame]) -> None:
+    """For who asked, and for the next run. Raises OSError."""
+    for name, rows in sorted(found.items(), key=lambda item: item[0] == DONE):
+        path = of_answer(folder, named, name)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        rough = path.with_name(f".{path.name}.tmp")
+        with create(rough, SHARED) as file:
+            rows.write_parquet(file, compression="zstd", compression_level=1)
+        rough.replace(path)
+
+
+def of_answer(folder: Path, named: str, name: str) -> Path:
+    """The file of one table."""
+    return folder / name / f"{named}.parquet"
 
 
 def base_kept(tables: Path, wanted: Sources) -> Base | None:
     """What a run before merged of these nodes' parts, whichever they were."""
-    found = _read(_of_base(tables, wanted))
-    if found is None or _MADE_OF not in found:
+    try:
+        with zipfile.ZipFile(_of_base(tables, wanted)) as file:
+            found = {name: file.read(name) for name in file.namelist()}
+        made_of = json.loads(found.pop(_MADE_OF))
+        frames = {name: pl.read_ipc(BytesIO(data)) for name, data in found.items()}
+    except (OSError, KeyError, zipfile.BadZipFile, pl.exceptions.PolarsError):
         return None
-    made_of = frozenset((name, path, frozenset(nodes)) for name, path, nodes in json.loads(found.pop(_MADE_OF)))
-    frames = _frames(found)
-    return None if frames is None else Base(made_of, frames)
+    return Base(frozenset((name, path, frozenset(nodes)) for name, path, nodes in made_of), frames)
 
 
 def keep_base(tables: Path, wanted: Sources, base: Base) -> None:
-    """For the next run."""
-    made_of = json.dumps(sorted([name, path, sorted(nodes)] for name, path, nodes in base.made_of))
-    _write(_of_base(tables, wanted), {**packed(base.tables), _MADE_OF: made_of.encode()})
+    """For the next run. Raises OSError."""
+    path = _of_base(tables, wanted)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    rough = path.with_suffix(".tmp")
+    with create(rough, SHARED) as made, zipfile.ZipFile(made, "w") as file:
+        file.writestr(_MADE_OF, json.dumps(sorted([name, path, sorted(nodes)] for name, path, nodes in base.made_of)))
+        for name, rows in base.tables.items():
+            buffer = BytesIO()
+            rows.write_ipc(buffer, compression="lz4")
+            file.writestr(name, buffer.getvalue())
+    rough.replace(path)
+
+
+def _of_base(tables: Path, wanted: Sources) -> Path:
+    return tables / FOLDER / _BASES / f"{_hash(wanted.groups)}.zip"
 
 
 def forget(tables: Path) -> None:
     """All of it: the parts that come now may have the names of others that were there before."""
-    shutil.rmtree(tables / FOLDER, ignore_errors=True)
+    for name in (FOLDER, BOUNDED):
+        shutil.rmtree(tables / name, ignore_errors=True)
 
 
-def _frames(found: Packed) -> Frames | None:
-    try:
-        return unpacked(found)
-    except (pl.exceptions.PolarsError, OSError):
-        return None
-
-
-def _of_answer(tables: Path, wanted: Sources) -> Path:
-    return tables / FOLDER / f"{key(wanted)}.zip"
-
-
-def _of_base(tables: Path, wanted: Sources) -> Path:
-    return tables / FOLDER / f"{_hash(wanted.nodes)}.base.zip"
-
-
-def _read(path: Path) -> Packed | None:
-    try:
-        with zipfile.ZipFile(path) as file:
-            return {name: file.read(name) for name in file.namelist()}
-    except (OSError, zipfile.BadZipFile):
-        return None
-
-
-def _write(path: Path, found: Packed) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    rough = path.with_suffix(".tmp")
-    with create(rough, SHARED) as made, zipfile.ZipFile(made, "w") as file:
-        for name, data in found.items():
-            file.writestr(name, data)
-    rough.replace(path)
-
-
-def sweep(tables: Path, wanted: Iterable[Sources]) -> int:
-    """Remove what belongs to questions that are asked no more; the number of files."""
-    names = {path.name for one in wanted for path in (_of_answer(tables, one), _of_base(tables, one))}
-    gone = [path for path in (tables / FOLDER).glob("*") if path.name not in names]
+def sweep(tables: Path, wanted: Iterable[Sources], answered: Iterable[str]) -> int:
+    """Remove what belongs to questions that are asked no more, but these and their answers; the number of files. What
+    has no bounds is asked again, whatever is asked meanwhile."""
+    every = list(wanted)
+    names = {f"{named}.parquet" for named in answered} | {_of_base(tables, one).name for one in every}
+    lasting = all(one.bounds == (None, None) for one in every)
+    there = [path for name in ([FOLDER, BOUNDED] if lasting else [BOUNDED]) for path in (tables / name).rglob("*")]
+    gone = [path for path in there if path.is_file() and path.name not in names]
     for path in gone:
         path.unlink(missing_ok=True)
     return len(gone)

@@ -77,7 +77,7 @@ class Again:
 @dataclass(frozen=True, slots=True)
 class Sources:
     """All that is to be loaded of some nodes. `kept` has the rollups' names with their files and whose rows count;
-    `passing` are those of them that may be given up."""
+    `passing` are those of them that may be given up. Of nodes of different `groups` no sync is of both."""
 
     marks: list[Mark]
     kept: list[tuple[str, tuple[str, ...], frozenset[str]]]
@@ -87,7 +87,7 @@ class Sources:
     samples: Mapping[str, tuple[str, ...]]
     named: tuple[str, ...]
     bounds: Bounds = (None, None)
-    nodes: tuple[str, ...] = ()
+    groups: tuple[tuple[str, ...], ...] = ()
     passing: frozenset[str] = frozenset()
 
 
@@ -149,8 +149,13 @@ def told_elsewhere(found: Iterable[Piece]) -> frozenset[tuple[str, str]]:
     )
 
 
-def sources(own: Sequence[Piece], bounds: Bounds, elsewhere: frozenset[tuple[str, str]]) -> Sources:
-    """How to load these pieces, all there are of some nodes."""
+def sources(
+    own: Sequence[Piece],
+    bounds: Bounds,
+    elsewhere: frozenset[tuple[str, str]],
+    groups: tuple[tuple[str, ...], ...] = (),
+) -> Sources:
+    """How to load these pieces, all there are of the nodes of some groups."""
     doubtful = {(piece.mark["table"], piece.node) for piece in own if piece.doubtful}
     there = [piece for piece in own if not piece.lies_beside(bounds)]
     text = [piece for piece in there if piece.mark["form"] == TEXT]
@@ -161,17 +166,18 @@ def sources(own: Sequence[Piece], bounds: Bounds, elsewhere: frozenset[tuple[str
     again = [Again(piece.mark["table"], piece.node, piece.rows, False) for piece in cut]
     again += _by_day(piece for piece in rest if (piece.mark["table"], piece.node) in doubtful)
     samples = [piece for piece in rest if piece.mark["table"] == SAMPLES.name]
+    text_of = _rows_of(text)
     halves = {path for piece in own if (path := piece.rollups.get("halves"))}
     return Sources(
         marks=[piece.mark for piece in whole],
         kept=_kept(whole),
         again=again,
-        text=_rows_of(text),
-        told_elsewhere=elsewhere,
+        text=text_of,
+        told_elsewhere=frozenset(run for run in elsewhere if run[0] in text_of),
         samples=_rows_of(samples),
         named=() if bounds == (None, None) else tuple(sorted(halves)),
         bounds=bounds,
-        nodes=tuple(sorted({piece.node for piece in own})),
+        groups=groups,
         passing=frozenset(path for piece in whole if piece.passing for path in piece.rollups.values()),
     )
 

@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+
 from pyrepl.metrics import manifest as manifests
 from pyrepl.metrics.answers import Answering
 from pyrepl.metrics.asking import by_tasks
@@ -18,28 +20,28 @@ from pyrepl.metrics.stamps import UTC
 Row = dict[str, Any]
 
 
-class _Tasks:
-    """An RDD of which each row is a partition."""
+class _Frame:
+    """A DataFrame of which each row is a partition."""
 
-    def __init__(self, rows: Iterable[Any]) -> None:
-        self._rows = list(rows)
+    def __init__(self, rows: Any) -> None:
+        self._rows = rows
 
-    def mapPartitions(self, task: Callable[[Iterator[Any]], Iterable[Any]]) -> _Tasks:
-        return _Tasks(made for row in self._rows for made in task(iter([row])))
+    def repartitionById(self, _count: int, _by: str) -> _Frame:
+        return self
 
-    def collect(self) -> list[Any]:
+    def mapInArrow(self, task: Callable[[Iterator[Any]], Iterable[Any]], _shape: str) -> _Frame:
+        parts = [self._rows.slice(number, 1).to_batches() for number in range(len(self._rows))]
+        return _Frame(pa.Table.from_batches([made for part in parts for made in task(iter(part))]))
+
+    def toArrow(self) -> Any:
         return self._rows
-
-
-class _Context:
-    def parallelize(self, rows: Iterable[Any], _slices: int) -> _Tasks:
-        return _Tasks(rows)
 
 
 class Inline:
     """As much of a Spark session as is asked."""
 
-    sparkContext = _Context()
+    def createDataFrame(self, rows: Any) -> _Frame:
+        return _Frame(rows)
 
 
 def read(logs: Path, tables: Path, merge_bytes: int = 0, *, dies: bool = False) -> None:

@@ -14,9 +14,10 @@ from pyspark.sql import DataFrame, SparkSession
 
 from pyrepl.analysis.failures import CannotRun, in_our_words
 from pyrepl.analysis.queries import Answer, ask
-from pyrepl.metrics import reading
+from pyrepl.metrics import asking, reading
 from pyrepl.metrics.parquet import write
 from pyrepl.metrics.part import Split
+from pyrepl.metrics.parts import Sources, sources
 from tests.house.source import ROOT
 from tests.unit.metrics import asked_in_sql, notebook
 from tests.unit.metrics.conftest import LOGS, Row
@@ -24,6 +25,7 @@ from tests.unit.metrics.publisher import is_torn, published
 from tests.unit.metrics.report.sample import report
 
 STATEMENTS = {*asked_in_sql.GOOD, *asked_in_sql.WRONG, *asked_in_sql.documented()}
+NOTHING: Sources = sources([], (None, None), frozenset())
 LOG = LOGS / "events" / "pyrepl-output-buffer" / "master.jsonl"
 
 
@@ -40,6 +42,7 @@ def told(spark: SparkSession, tables: Path) -> dict[str, list[Row]]:
         "described": [_described(spark, tables / "written" / "results")],
         "asked": [_asked(spark, tables / "written" / "results", statement) for statement in STATEMENTS],
         "notebook": _notebook(tables / "written"),
+        "answers_plan": [{"told": _plan(asking.asked(asking.frame(spark, [NOTHING]), tables))}],
         "plan": [{"told": _plan(reading.read(ranges, tables, "UTC"))}],
     }
 

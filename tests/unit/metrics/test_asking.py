@@ -1,40 +1,71 @@
-"""Spark's tasks answer in the order in which they were asked, whatever the order in which they are begun."""
+"""Spark's tasks answer for shares of the nodes: what each is asked travels whole, and its answers do not travel."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
 
-from pyrepl.metrics.asking import answer_all, by_tasks
-from pyrepl.metrics.keep import FOLDER
-from pyrepl.metrics.parts import Bounds, Sources
-from tests.unit.metrics.inline import Inline
+import polars as pl
 
-MARK = {
+from pyrepl.metrics.asking import SHARES, answer_batches, rows
+from pyrepl.metrics.keep import key, of_answer, place
+from pyrepl.metrics.parts import Again, Bounds, Sources
+from tests.unit.metrics.conftest import Row
+from tests.unit.metrics.inline import answering
+
+MARK: dict[str, Any] = {
     "table": "samples", "form": "json", "first_us": 1, "last_us": 2, "count": 1, "backlog_size": None, "sampled": False,
     "edges": [],
 }  # fmt: skip
 
 
 def of_node(name: str, bounds: Bounds = (None, None)) -> Sources:
-    return Sources([{**MARK, "node": name}], [], [], {}, frozenset(), {}, (), bounds, (name,))
+    return Sources([{**MARK, "node": name}], [], [], {}, frozenset(), {}, (), bounds, ((name,),))
 
 
-def asked(tables: Path, groups: list[Sources]) -> list[list[str]]:
-    spark: Any = Inline()
-    return [found["nodes"]["node"].to_list() for found in by_tasks(spark)(groups, tables)]
+def test_answers_are_found_where_they_are_kept(tmp_path: Path) -> None:
+    wanted = [of_node(name) for name in "bac"] + [of_node("a", (0, None))]
+    assert answering()(wanted, tmp_path) == [key(one) for one in wanted]
+    for one in wanted:
+        path = of_answer(place(tmp_path, one.bounds), key(one), "nodes")
+        assert pl.read_parquet(path)["node"].to_list() == list(one.groups[0])
 
 
-def test_in_the_order_of_the_groups(tmp_path: Path) -> None:
-    assert asked(tmp_path, [of_node(name) for name in "bac"]) == [["b"], ["a"], ["c"]]
+def test_all_that_is_asked_travels(tmp_path: Path) -> None:
+    edges = [["r", 1, 2, 3, 4, 5, 6], [None, 1, 2, 3, 4, 5, 6]]
+    whole = Sources(
+        marks=[{**MARK, "node": "a", "edges": edges}],
+        kept=[],
+        again=[],
+        text={},
+        told_elsewhere=frozenset({("d", "7"), ("e", "8")}),
+        samples={},
+        named=(),
+        bounds=(None, 7),
+        groups=(("a", "b"), ("c",)),
+        passing=frozenset({"halves/p2"}),
+    )
+    (batch,) = rows([whole]).to_batches()
+    (told,) = answer_batches([batch], str(tmp_path))
+    assert told["key"].to_pylist() == [key(whole)]
 
 
-def test_what_is_kept_does_not_travel(tmp_path: Path) -> None:
-    assert list(answer_all(iter([of_node("a")]), str(tmp_path))) == [None]
+def test_what_is_asked_has_a_declared_shape() -> None:
+    files = Sources(
+        marks=[],
+        kept=[("halves", ("halves/p1", "halves/p2"), frozenset({"a", "b"}))],
+        again=[Again("events", "a", ("events/day=x/node=a/p1",), True)],
+        text={"d": ("events/day=x/node=d/p1",)},
+        told_elsewhere=frozenset(),
+        samples={"a": ("samples/day=x/node=a/p1",)},
+        named=("halves/p1",),
+    )
+    (row,) = rows([files]).to_pylist()
+    assert rows([files]).schema == SHARES and row["task"] == 0
+    assert row["kept"] == [{"name": "halves", "paths": ["halves/p1", "halves/p2"], "nodes": ["a", "b"]}]
+    assert row["text"] == [{"node": "d", "rows": ["events/day=x/node=d/p1"]}]
 
 
-def test_what_is_not_kept_does(tmp_path: Path) -> None:
-    (told,) = answer_all(iter([of_node("a", (0, None))]), str(tmp_path))
-    assert told is not None and "nodes" in told
-    assert asked(tmp_path, [of_node("a", (0, None))]) == [["a"]]
-    assert not (tmp_path / FOLDER).exists()
+def test_spark_answers_in_tasks_of_a_frame(seen: dict[str, list[Row]]) -> None:
+    (row,) = seen["answers_plan"]
+    assert "MapInArrow" in row["told"] and "direct_shuffle_partition_id(task" in row["told"]

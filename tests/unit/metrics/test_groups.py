@@ -26,13 +26,13 @@ def halves(folder: Path, *rows: tuple[str, str, str]) -> None:
     ("found", "expected"),
     [
         ([], []),
-        ([piece("a", masters=1), piece("b", masters=2), piece("a")], [["a"], ["b"]]),
-        ([piece("a", labels=("m:1",)), piece("b", labels=("m:1",)), piece("c", labels=("n:1",))], [["a", "b"], ["c"]]),
-        ([piece("a", labels=("b",)), piece("b")], [["a", "b"]]),
-        ([piece("a", "text"), piece("b", "text"), piece("c", masters=1), piece("d")], [["a", "b", "c"], ["d"]]),
+        ([piece("a", masters=1), piece("b", masters=2), piece("a")], [("a",), ("b",)]),
+        ([piece("a", labels=("m:1",)), piece("b", labels=("m:1",)), piece("c", labels=("n:1",))], [("a", "b"), ("c",)]),
+        ([piece("a", labels=("b",)), piece("b")], [("a", "b")]),
+        ([piece("a", "text"), piece("b", "text"), piece("c", masters=1), piece("d")], [("a", "b", "c"), ("d",)]),
     ],
 )
-def test_by_what_marks_tell(tmp_path: Path, found: list[Piece], expected: list[list[str]]) -> None:
+def test_by_what_marks_tell(tmp_path: Path, found: list[Piece], expected: list[tuple[str, ...]]) -> None:
     assert groups(tmp_path, found) == expected
 
 
@@ -40,11 +40,11 @@ def test_ends_of_one_sync(tmp_path: Path) -> None:
     halves(tmp_path, ("1", "m", "master"), ("1", "r", "replica"), ("2", "n", "master"), ("2", "s", "replica"))
     found = [piece(name, masters=1, halves="halves/p") for name in ("m", "n")]
     found += [piece(name, labels=(label,), halves="halves/p") for name, label in (("r", "x:1"), ("s", "x:2"))]
-    assert groups(tmp_path, found) == [["m", "r"], ["n", "s"]]
+    assert groups(tmp_path, found) == [("m", "r"), ("n", "s")]
 
 
 def test_halves_that_are_left_over_may_fit(tmp_path: Path) -> None:
     halves(tmp_path, ("1", "m", "master"), ("2", "r", "replica"), ("3", "n", "master"), ("3", "s", "replica"))
     found = [piece(name, masters=1, halves="halves/p") for name in ("m", "n")]
     found += [piece(name, labels=(label,), halves="halves/p") for name, label in (("r", "x:1"), ("s", "x:2"))]
-    assert groups(tmp_path, found) == [["m", "r"], ["n", "s"]]
+    assert groups(tmp_path, found) == [("m", "r"), ("n", "s")]

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.unit.metrics import inline
 from tests.unit.metrics.conftest import LOGS, Analysed
 from tests.unit.metrics.corpus import MANGLED
 
@@ -98,3 +100,13 @@ def test_the_summary_has_what_users_count_on(corpora: dict[str, Analysed]) -> No
     assert summary["cuts"]["output_buffer"] == 3
     assert summary["unparsed_lines"] == 0
     assert len(summary["nodes"]) == len(list((LOGS / "text").rglob("*.log")))
+
+
+@pytest.mark.parametrize("content", [None, b"", b"PAR1 cut short"])
+def test_damaged_answers_are_made_anew(tmp_path: Path, content: bytes | None) -> None:
+    inline.read(LOGS / "text" / "redis7-output-buffer", tmp_path)
+    whole = inline.told(tmp_path)
+    for name in ("counts", "syncs"):
+        (path,) = (tmp_path / "answers" / name).iterdir()
+        path.unlink() if content is None else path.write_bytes(content)
+        assert inline.told(tmp_path) == whole

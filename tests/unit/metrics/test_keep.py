@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zipfile
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,8 +11,19 @@ import polars as pl
 import pytest
 
 from pyrepl.metrics.base import Base
-from pyrepl.metrics.keep import FOLDER, answer_kept, base_kept, forget, keep_answer, keep_base, key, sweep
-from pyrepl.metrics.packing import Frames
+from pyrepl.metrics.keep import (
+    DONE,
+    FOLDER,
+    base_kept,
+    forget,
+    is_kept,
+    keep_answer,
+    keep_base,
+    key,
+    of_answer,
+    place,
+    sweep,
+)
 from pyrepl.metrics.parts import Again, Sources
 
 WANTED = Sources(
@@ -22,45 +34,57 @@ WANTED = Sources(
     told_elsewhere=frozenset({("d", "7"), ("e", "8")}),
     samples={},
     named=(),
-    nodes=("a", "b", "c", "d"),
+    groups=(("a", "b"), ("c", "d")),
 )
+KEY = key(WANTED)
 ROWS = pl.DataFrame({"node": ["a", "b"], "count": [1, None]})
-ANSWER = {"syncs": ROWS, "cuts": ROWS.clear()}
+TABLES = {"syncs": ROWS, "cuts": ROWS.clear()}
+ANSWER = {DONE: ROWS, **TABLES}
 BASE = Base(
-    frozenset({("halves", "halves/p1", frozenset({"a", "b"})), ("values", "values/p1", frozenset({"a"}))}), ANSWER
+    frozenset({("halves", "halves/p1", frozenset({"a", "b"})), ("values", "values/p1", frozenset({"a"}))}), TABLES
 )
 DAMAGES = [None, b"", b"PK\x03\x04 cut short"]
 
 
-def same(found: Frames | None) -> bool:
-    return found is not None and list(found) == list(ANSWER) and all(found[name].equals(ANSWER[name]) for name in found)
+def same(found: Mapping[str, pl.DataFrame] | None) -> bool:
+    return found is not None and list(found) == list(TABLES) and all(found[name].equals(TABLES[name]) for name in found)
 
 
 def damage(tables: Path, content: bytes | None) -> None:
-    (path,) = (tables / FOLDER).iterdir()
+    (path,) = (path for path in (tables / FOLDER).rglob("*") if path.is_file())
     path.unlink() if content is None else path.write_bytes(content)
 
 
 def test_an_answer_is_there_for_who_asks_the_same(tmp_path: Path) -> None:
-    keep_answer(tmp_path, WANTED, ANSWER)
-    assert same(answer_kept(tmp_path, WANTED))
-    assert answer_kept(tmp_path, replace(WANTED, again=[])) is None
+    keep_answer(tmp_path / FOLDER, KEY, ANSWER)
+    assert is_kept(tmp_path / FOLDER, KEY) and not is_kept(tmp_path / FOLDER, key(replace(WANTED, again=[])))
+    for name, rows in ANSWER.items():
+        path = of_answer(tmp_path / FOLDER, KEY, name)
+        assert pl.read_parquet(path).equals(rows) and path.parent == tmp_path / FOLDER / name
 
 
-@pytest.mark.parametrize("content", DAMAGES)
-def test_a_damaged_answer_is_none(tmp_path: Path, content: bytes | None) -> None:
-    keep_answer(tmp_path, WANTED, ANSWER)
-    damage(tmp_path, content)
-    assert answer_kept(tmp_path, WANTED) is None
-    keep_answer(tmp_path, WANTED, ANSWER)
-    assert same(answer_kept(tmp_path, WANTED))
+def test_an_answer_that_was_not_finished_is_none(tmp_path: Path) -> None:
+    keep_answer(tmp_path / FOLDER, KEY, {"syncs": ROWS})
+    assert not is_kept(tmp_path / FOLDER, KEY)
+
+
+def test_answers_with_bounds_stand_apart_until_the_next_question(tmp_path: Path) -> None:
+    bounded = replace(WANTED, bounds=(1, None))
+    folder = place(tmp_path, bounded.bounds)
+    assert folder != place(tmp_path, WANTED.bounds) == tmp_path / FOLDER
+    keep_answer(tmp_path / FOLDER, KEY, ANSWER)
+    keep_answer(folder, key(bounded), ANSWER)
+    assert sweep(tmp_path, [bounded], [key(bounded)]) == 0
+    assert is_kept(tmp_path / FOLDER, KEY) and is_kept(folder, key(bounded))
+    assert sweep(tmp_path, [WANTED], [KEY]) == 3
+    assert is_kept(tmp_path / FOLDER, KEY) and not is_kept(folder, key(bounded))
 
 
 def test_a_base_is_there_for_whatever_is_asked_about_its_nodes(tmp_path: Path) -> None:
     keep_base(tmp_path, WANTED, BASE)
     found = base_kept(tmp_path, replace(WANTED, again=[]))
     assert found is not None and found.made_of == BASE.made_of and same(found.tables)
-    assert base_kept(tmp_path, replace(WANTED, nodes=("a", "c"))) is None
+    assert base_kept(tmp_path, replace(WANTED, groups=(("a", "c"),))) is None
 
 
 @pytest.mark.parametrize("content", DAMAGES)
@@ -70,20 +94,22 @@ def test_a_damaged_base_is_none(tmp_path: Path, content: bytes | None) -> None:
     assert base_kept(tmp_path, WANTED) is None
 
 
-def test_frames_that_are_none_are_not_taken(tmp_path: Path) -> None:
-    keep_answer(tmp_path, WANTED, ANSWER)
-    (path,) = (tmp_path / FOLDER).iterdir()
+@pytest.mark.parametrize("told", [{"made_of": b"[]", "syncs": b"no frame"}, {"syncs": b""}])
+def test_what_is_no_base_is_not_taken(tmp_path: Path, told: dict[str, bytes]) -> None:
+    keep_base(tmp_path, WANTED, BASE)
+    (path,) = (path for path in (tmp_path / FOLDER).rglob("*.zip"))
     with zipfile.ZipFile(path, "w") as file:
-        file.writestr("syncs", b"no frame")
-    assert answer_kept(tmp_path, WANTED) is None
+        for name, data in told.items():
+            file.writestr(name, data)
+    assert base_kept(tmp_path, WANTED) is None
 
 
 def test_all_is_forgotten(tmp_path: Path) -> None:
-    keep_answer(tmp_path, WANTED, ANSWER)
+    keep_answer(tmp_path / FOLDER, KEY, ANSWER)
     keep_base(tmp_path, WANTED, BASE)
     forget(tmp_path)
     forget(tmp_path)
-    assert (answer_kept(tmp_path, WANTED), base_kept(tmp_path, WANTED)) == (None, None)
+    assert (is_kept(tmp_path / FOLDER, KEY), base_kept(tmp_path, WANTED)) == (False, None)
 
 
 def test_all_that_it_is_made_of_names_it() -> None:
@@ -101,9 +127,9 @@ def test_all_that_it_is_made_of_names_it() -> None:
 def test_what_is_asked_no_more_is_removed(tmp_path: Path) -> None:
     other = replace(WANTED, again=[])
     for one in (WANTED, other):
-        keep_answer(tmp_path, one, ANSWER)
+        keep_answer(tmp_path / FOLDER, key(one), ANSWER)
         keep_base(tmp_path, one, BASE)
-    keep_base(tmp_path, replace(WANTED, nodes=("x",)), BASE)
-    assert sweep(tmp_path, [WANTED]) == 2
-    assert same(answer_kept(tmp_path, WANTED)) and base_kept(tmp_path, WANTED) is not None
-    assert len(list((tmp_path / FOLDER).iterdir())) == 2
+    keep_base(tmp_path, replace(WANTED, groups=(("x",),)), BASE)
+    assert sweep(tmp_path, [WANTED], [KEY]) == 4
+    assert is_kept(tmp_path / FOLDER, KEY) and base_kept(tmp_path, WANTED) is not None
+    assert not is_kept(tmp_path / FOLDER, key(other))
