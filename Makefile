@@ -21,10 +21,11 @@ PIP := $(BIN)/pip install -q --disable-pip-version-check
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo build test test-pure matrix simulate fuzz bench lint format peers clean
+.PHONY: help demo demo-mailboxes build test test-pure matrix simulate fuzz bench lint format peers clean
 
 help:
 	@echo "make demo     a master, a replica, a cut and its healing, on this machine, in a minute"
+	@echo "make demo-mailboxes  three nodes with one mailbox, two writers at once, a node pulled out and put back"
 	@echo "make build    compile the hot modules, or with PYREPL_PURE=1 run them as they are written"
 	@echo "make test     all tests but the full-size ones"
 	@echo "make test-pure  on the pure form, those that say more there: all that reach a compiled module (tests/forms.py)"
@@ -77,6 +78,9 @@ peers: .venv/.for-tests
 
 demo: build
 	$(BIN)/python -m bench.demo
+
+demo-mailboxes: build
+	$(BIN)/python -m bench.demo_mailboxes
 
 test: peers build
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal

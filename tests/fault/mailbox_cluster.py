@@ -1,7 +1,8 @@
-"""Daemons that keep the same mailboxes, each with Maildirs of its own below one folder."""
+"""Daemons that keep the same mailboxes, each with Maildirs of its own below one folder, and writers."""
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
 from typing import Final
 
@@ -91,3 +92,33 @@ class MailboxCluster:
 
         wait_until("equal Maildirs", lambda: (found := views()) and all(view == found[0] for view in found))
         return self.view(keepers[0], folder)
+
+
+class Writer:
+    """A mail process that saves one message after the other; `kept` are those that another node has as well."""
+
+    def __init__(self, client: MailboxClient, name: str, mails: int) -> None:
+        self.kept: list[bytes] = []
+        self.said: list[bytes] = []
+        self._client = client
+        self._texts = [f"mail {number} of {name}\r\n".encode() * 50 for number in range(mails)]
+        self.thread = threading.Thread(target=self._write, daemon=True)
+        self.thread.start()
+
+    def _write(self) -> None:
+        try:
+            for text in self._texts:
+                self.said.append(text)
+                if self._client.append(USER, "INBOX", text, ["\\Seen"]).acks:
+                    self.kept.append(text)
+        except (OSError, MailboxError):
+            return
+
+    def half(self) -> None:
+        """Wait until about half of it is done."""
+        while self.thread.is_alive() and len(self.said) < len(self._texts) // 2:
+            self.thread.join(0.01)
+
+    def join(self) -> None:
+        self.thread.join(120)
+        assert not self.thread.is_alive()

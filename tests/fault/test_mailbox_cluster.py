@@ -3,43 +3,11 @@ one process a node, for all users."""
 
 from __future__ import annotations
 
-import threading
-
-from pyrepl.mailbox.client import MailboxClient, MailboxError, Message
-from tests.fault.mailbox_cluster import USER, MailboxCluster
+from pyrepl.mailbox.client import MailboxClient, Message
+from tests.fault.mailbox_cluster import USER, MailboxCluster, Writer
 from tests.peers.lab import Lab
 
 MAILS = 16
-
-
-class Writer:
-    """A mail process that saves one message after the other; `kept` are those that another node has as well."""
-
-    def __init__(self, client: MailboxClient, name: str, mails: int) -> None:
-        self.kept: list[bytes] = []
-        self.said: list[bytes] = []
-        self._client = client
-        self._texts = [f"mail {number} of {name}\r\n".encode() * 50 for number in range(mails)]
-        self.thread = threading.Thread(target=self._write, daemon=True)
-        self.thread.start()
-
-    def _write(self) -> None:
-        try:
-            for text in self._texts:
-                self.said.append(text)
-                if self._client.append(USER, "INBOX", text, ["\\Seen"]).acks:
-                    self.kept.append(text)
-        except (OSError, MailboxError):
-            return
-
-    def half(self) -> None:
-        """Wait until about half of it is done."""
-        while self.thread.is_alive() and len(self.said) < len(self._texts) // 2:
-            self.thread.join(0.01)
-
-    def join(self) -> None:
-        self.thread.join(120)
-        assert not self.thread.is_alive()
 
 
 def test_two_writers_and_nodes_that_are_killed(lab: Lab) -> None:
