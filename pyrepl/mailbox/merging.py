@@ -240,7 +240,7 @@ class Merger:
             if row is not None:
                 self._kill(op.user, row, op.kills, landing.modseq, effects)
             elif gone is not None:
-                # Its text could not be had any more, so it never was here; clients of other nodes have seen it.
+                # Its text could not be had any more, so it never was here; clients of other nodes may have seen it.
                 self.rows.put_gone(gone._replace(modseq=max(gone.modseq, landing.modseq)))
         if before is not None:
             effects.works.extend(works_between(self.rows, op.user, before, view(self.rows, op.user)))
@@ -315,14 +315,20 @@ class Merger:
         """Its messages are expunged: if it lives on, its clients are told of each."""
         self.rows.put_box(box._replace(deleted=True))
         known = dict(op.known)
-        found = [
-            (row, [dot for dot in row.dots if known.get(dot.origin, 0) >= dot.seq])
-            for row in self.rows.messages(box.guid)
-        ]
-        covered = [(row, dots) for row, dots in found if dots]
-        landing = self._land(box, op, tuple(row.guid for row, _ in covered), effects)
-        for row, dots in covered:
+        rows = [(row, _covered(row.dots, known)) for row in self.rows.messages(box.guid)]
+        found = [(row, dots) for row, dots in rows if dots]
+        landing = self._land(box, op, tuple(row.guid for row, _ in found), effects)
+        for row, dots in found:
             self._kill(op.user, row, dots, landing.modseq, effects)
+        for gone in self.rows.gone_since(box.guid, 0):
+            if gone.modseq < landing.modseq and _covered(gone.dots, known):
+                # As for EXPUNGE: it may have been seen elsewhere.
+                self.rows.put_gone(gone._replace(modseq=landing.modseq))
+
+
+def _covered(dots: Iterable[Dot], known: Mapping[str, int]) -> list[Dot]:
+    """Those that a vector covers."""
+    return [dot for dot in dots if known.get(dot.origin, 0) >= dot.seq]
 
 
 def _dot(op: Op) -> Dot:

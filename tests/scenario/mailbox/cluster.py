@@ -42,6 +42,8 @@ class Cluster:
         self.up: set[frozenset[str]] = set()
         self.held: set[str] = set()
         """Directions like `c>b` on which nothing arrives for now."""
+        self.dies: set[str] = set()
+        """Nodes that die when they have done works the next time, before their rows are committed."""
         self._way: list[tuple[str, Send]] = []
         self._quiet_tags: set[tuple[str, str, str]] = set()
         for name in names:
@@ -123,6 +125,10 @@ class Cluster:
         node = self.nodes[name]
         store, works = self.stores[name], node.core.works()
         store.do(works)
+        if works and name in self.dies:
+            self.dies.discard(name)
+            self.crash(name)
+            return
         self.rows[name].commit()
         store.do(node.core.removals())
         store.settle(works)

@@ -4,6 +4,7 @@
     nodes ab           the members; `nodes abw w` makes w a witness; `nodes ab refuse`: who is apart gives out nothing
     @ 1.5              so many seconds pass
     ! cut a b          cut, link, crash, start, and hold or release what is said in one direction (`! hold c>b`)
+    ! dies b           b dies the next time between its store's works and the commit of its rows
     m1>a 1 LOCK ..     a mail process says a line
     a>b * TAKE ..      what nodes say, each behind what made them say it
 
@@ -51,6 +52,8 @@ def _happen(cluster: Cluster, what: str, *words: str) -> None:
         cluster.cut(*words)
     elif what == "link":
         cluster.link(*words)
+    elif what == "dies":
+        cluster.dies.update(words)
     elif what == "crash":
         cluster.crash(*words)
     else:

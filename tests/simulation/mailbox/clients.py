@@ -116,10 +116,29 @@ class Client:
 
     # What it does
 
+    def may_act(self) -> bool:
+        """Does it wait for nothing?"""
+        return self.world.hosts[self.host].node is not None and not self.waits_for and self.locked is None
+
+    def some_message(self) -> tuple[str, str] | None:
+        """The GUIDs of a mailbox and of a message in it."""
+        node = self.world.hosts[self.host].node
+        assert node is not None
+        found = [(box.guid, row.guid) for box in self._boxes(node) for row in self._messages(node, box)]
+        return self.rng.choice(found) if found else None
+
+    def store_if_unchanged(self, box: str, guid: str) -> None:
+        """STORE unchangedsince what this node knows of a message."""
+        row = self.world.hosts[self.host].rows.message(box, guid)
+        if row is not None and row.uid:
+            store = Store(user=USER, box=Box(box, True), uids=((row.uid, row.uid),), add=(self.name,))
+            store = store.replaced(unchangedsince=row.modseq)
+            self.say(store, lambda answer: self._conditional(answer, row.modseq))
+
     def act(self) -> None:
         """The next thing that a mail process might do."""
         host = self.world.hosts[self.host]
-        if host.node is None or self.waits_for or self.locked is not None:
+        if host.node is None or not self.may_act():
             return
         boxes = self._boxes(host.node)
         if not boxes:

@@ -77,6 +77,8 @@ class History:
             self.world.run(self.world.now + self.rng.uniform(1.0, 12.0))
         elif self.rng.random() < 0.05:
             self.roamer.visit()
+        elif self.rng.random() < 0.02:
+            self._race()
         else:
             self.rng.choice(self.actors).act()
 
@@ -94,15 +96,50 @@ class History:
         elif what < 0.56:
             self.world.seen["slow"] += 1
             self.rng.choice(list(self.world.network.connections.values())).slow = 100.0
-        elif what < 0.62:
-            self.world.seen["stall"] += 1
-            self.world.network.stall(name, self.rng.choice(self.world.members.others(name)), self.rng.uniform(0.5, 8.0))
-        elif what < 0.66:
+        elif what < 0.6:
+            self._hinder(name, self.rng.choice(self.world.members.others(name)))
+        elif what < 0.64:
+            self._strand()
+        elif what < 0.68:
             self.world.freeze(name, self.rng.uniform(0.5, 12.0))
         elif what < 0.85:
             self.world.crash_at_next_step(name)
         else:
             self.world.crash(name)
+
+    def _race(self) -> None:
+        """Two change one message under a condition at the same time."""
+        client = self.rng.choice(self.actors)
+        for other in self.actors:
+            if other.host != client.host and client.may_act() and other.may_act():
+                found = client.some_message()
+                if found is not None:
+                    self.world.seen["race"] += 1
+                    for each in (client, other):
+                        each.store_if_unchanged(*found)
+                return
+
+    def _hinder(self, one: str, other: str) -> None:
+        """A connection that stays up, and of which one direction stands still or is late."""
+        what = self.rng.choice(("stall", "lag"))
+        self.world.seen[what] += 1
+        if what == "stall":
+            self.world.network.stall(one, other, self.rng.uniform(0.5, 10.0))
+        else:
+            self.world.network.of(one, other).lag_s[one] = self.rng.uniform(2.0, 10.0)
+
+    def _strand(self) -> None:
+        """A node, perhaps the root, with whose connections everything is wrong at once."""
+        self.world.seen["stranded"] += 1
+        roots = [h.name for h in self.world.hosts.values() if h.node is not None and h.node.mastering.root.is_root]
+        name = self.rng.choice([*roots, self.rng.choice(list(self.world.hosts))])
+        for other in self.world.members.others(name):
+            if self.rng.random() < 0.4:
+                self.world.network.cut(name, other)
+                continue
+            for ends in ((name, other), (other, name)):
+                if self.rng.random() < 0.7:
+                    self._hinder(*ends)
 
     def _mend_some(self) -> None:
         for host in self.world.hosts.values():

@@ -22,6 +22,8 @@ class Connection:
         self.free_at = dict.fromkeys(ends, 0.0)
         """Sender -> when its last message arrives."""
         self.slow = 1.0
+        self.lag_s = dict.fromkeys(ends, 0.0)
+        """Sender -> how much longer each of its messages takes."""
 
 
 class Network:
@@ -44,7 +46,7 @@ class Network:
         connection = self.of(sender, to)
         if not connection.is_up:
             return
-        delay = self._rng.expovariate(1 / 0.003) * connection.slow
+        delay = self._rng.expovariate(1 / 0.003) * connection.slow + connection.lag_s[sender]
         at = max(self._now() + delay, connection.free_at[sender])
         connection.free_at[sender] = at
         number = connection.number
@@ -85,6 +87,7 @@ class Network:
             self.drop(connection)
         connection.is_cut = False
         connection.slow = 1.0
+        connection.lag_s = dict.fromkeys(connection.ends, 0.0)
 
     def connect(self) -> None:
         """Whatever can be connected is."""

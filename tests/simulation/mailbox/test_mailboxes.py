@@ -11,8 +11,9 @@ import pytest
 
 from tests.simulation.mailbox.history import run
 
-BLOCKS = 10
-IN_A_BLOCK = 10
+BLOCKS = 40
+IN_A_BLOCK = 50
+"""2,000 histories in all, in parts that several processes can share."""
 MUST_HAPPEN = {
     "apart",
     "condstore NO",

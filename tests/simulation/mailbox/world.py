@@ -169,6 +169,8 @@ class World:
             self.on_reply(host.name, reply)
         for notice in node.core.notices():
             self.seen[notice.name] += 1
+            if notice.name == "faulty_mail_process":
+                raise Violation("I10", f"{host.name} refused a SAVE that was in order: {notice.about}")
         if was_changed or node.mastering.root.lease_end(self.clock(host)) != host.lease_end:
             self._check(host, node)
         if was_changed:

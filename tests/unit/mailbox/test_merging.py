@@ -121,13 +121,15 @@ def test_clients_of_a_mailbox_that_lives_on_are_told_of_what_a_delete_expunged()
     assert [(crossed.guids, crossed.modseq) for crossed in effects.crossed] == [(("G1",), 8)]
 
 
-def test_an_expunge_is_told_to_clients_that_saw_the_message_elsewhere() -> None:
-    rows, effects = MemoryRows(), Effects()
-    merger = Merger(rows, "x")
+def test_what_went_is_told_to_clients_that_saw_the_message_elsewhere() -> None:
     expunge = Expunge(user="alice", box=BOX, guids=("G1",), kills=(Dot("a", 2),), at=Dot("a", 3), modseq=9)
-    for op in (CREATE, save("G1", 1, Dot("a", 2)), expunge):
-        merger.apply(op, {"G1": None}, effects)
-    assert [gone.guid for gone in rows.gone_since(GUID, 8)] == ["G1"]
+    delete = Delete(user="alice", box=BOX, known=(Dot("a", 2),), stamp=Stamp(3, "a"), at=Dot("a", 3), modseq=9)
+    for last in (expunge, delete):
+        rows, effects = MemoryRows(), Effects()
+        merger = Merger(rows, "x")
+        for op in (CREATE, save("G1", 1, Dot("a", 2)), last):
+            merger.apply(op, {"G1": None}, effects)
+        assert [gone.guid for gone in rows.gone_since(GUID, 8)] == ["G1"]
 
 
 def test_a_text_that_nobody_has_any_more_leaves_what_is_known_of_the_message_that_went() -> None:
