@@ -26,7 +26,7 @@ def test_any_order_gives_the_same(registers: list[Register]) -> None:
     assert len(results) == 1
 
 
-def test_the_higher_stamp_stands_flag_by_flag() -> None:
+def test_m9_the_higher_stamp_stands_flag_by_flag() -> None:
     flags = changed((), ["\\Seen"], ["work"], Stamp(5, "a"))
     flags = changed(flags, ["work"], ["\\Seen"], Stamp(5, "b"))
     assert {register.flag: register.is_set for register in flags} == {"\\Seen": False, "work": True}

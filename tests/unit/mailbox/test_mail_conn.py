@@ -23,7 +23,7 @@ def local(hello: bytes = b"* HELLO name=lmtp\n") -> MailConn:
     return conn
 
 
-def test_the_socket_needs_no_secret() -> None:
+def test_s1_the_socket_needs_no_secret() -> None:
     conn = MailConn(introduction("a"), TalkOptions(), 0.0, is_local=True)
     conn.receive(b"1 HELLO name=lmtp\n2 LOCK alice INBOX\n", 0.0)
     assert b"".join(conn.data_to_send()).startswith(b"1 HELLO node=a members=")
@@ -31,7 +31,7 @@ def test_the_socket_needs_no_secret() -> None:
     assert conn.next_deadline() is None
 
 
-def test_tcp_needs_the_secret_and_signs_of_life() -> None:
+def test_s1_tcp_needs_the_secret_and_signs_of_life() -> None:
     conn = MailConn(introduction("a"), TalkOptions(), 0.0, is_local=False)
     mine = Greeting(Hello(name="chroot", nonce="m" * 32), b"s3", calls=True)
     conn.receive(f"* HELLO {' '.join(mine.mine.words())}\n".encode(), 0.0)

@@ -84,3 +84,21 @@ def test_what_is_not_there_is_said_so() -> None:
     cluster.say("m1>a 2 FETCH alice guid=G9")
     cluster.say("m1>a 3 PING")
     assert cluster.said("NO", "OK") == ["a>m1 1 NO NOBOX", "a>m1 2 NO NOUID", "a>m1 3 OK"]
+
+
+def test_s4_what_another_node_answers_comes_to_the_mail_process_that_asked() -> None:
+    cluster = filled()
+    cluster.say("m1>a * STORE alice INBOX uids=1 add=work")
+    cluster.say("m2>b 7 STORE alice INBOX uids=1 add=\\Seen unchangedsince=3")
+    cluster.say("m3>b 7 SAVE alice INBOX " + save("G4"))
+    to_mail = [line for line in cluster.said("OK", "NO") if ">m" in line]
+    assert to_mail == ["b>m2 7 NO MODIFIED uids=1", "b>m3 7 OK uid=4 at=b:1 acks=1"]
+
+
+def test_s5_a_command_without_a_tag_is_not_answered() -> None:
+    cluster = filled()
+    for line in ("STORE alice INBOX uids=1 add=work", "STORE alice Nowhere uids=1 add=work", "FETCH alice guid=G9"):
+        cluster.say(f"m1>a * {line}")
+    assert not [line for line in cluster.said() if line.startswith("a>m")]
+    cluster.say("m1>a 7 FETCH alice guid=G9")
+    assert cluster.said("NO") == ["a>m1 7 NO NOUID"]

@@ -143,3 +143,11 @@ def test_a_text_that_nobody_has_any_more_leaves_what_is_known_of_the_message_tha
     gone = rows.gone(GUID, "G1")
     assert gone is not None and (gone.uid, gone.dots) == (1, (Dot("a", 2), Dot("b", 1)))
     assert gone.modseq == 10 and "\\Seen" in {register.flag for register in gone.flags}
+
+
+def test_p1_a_record_gives_messages_a_modseq_and_without_messages_raises_the_highest() -> None:
+    of_messages = Modseqs(user="alice", box=BOX, guids=("G1",), at=Dot("c", 1), modseq=9)
+    of_the_mailbox = Modseqs(user="alice", box=BOX, at=Dot("c", 2), modseq=20)
+    rows, _ = merge(save("G1", 1, Dot("a", 2)), of_messages, of_the_mailbox)
+    row, box = rows.message(GUID, "G1"), rows.box(GUID)
+    assert row is not None and box is not None and (row.modseq, box.highest) == (9, 20)

@@ -67,3 +67,24 @@ def test_m7_the_master_tells_the_origin_of_a_late_store_what_the_flags_are() -> 
     cluster.held.clear()
     cluster.settle()
     assert cluster.views() == [{"INBOX/G1": (1, ("\\Seen", "work"))}] * 2
+
+
+def test_m8_a_store_by_the_master_needs_nothing_more_to_be_said() -> None:
+    cluster = ready()
+    cluster.say("m1>a 1 SAVE alice INBOX " + save("G1"))
+    cluster.said()
+    cluster.say("m1>a * STORE alice INBOX uids=1 add=\\Seen")
+    assert [line.split(" ")[2] for line in cluster.said() if ">m" not in line and "m1>" not in line] == ["STORE"]
+    assert cluster.views() == [{"INBOX/G1": (1, ("\\Seen",))}] * 2
+
+
+def test_p3_one_node_keeps_the_mailboxes_of_all_users() -> None:
+    cluster = ready()
+    for user in ("bob", "carol"):
+        cluster.say(f"m1>a 1 CREATE {user} INBOX")
+        cluster.say(f"m2>b 1 SAVE {user} INBOX " + save(f"of-{user}"))
+    node = cluster.nodes["a"]
+    assert {
+        user: [row.guid for box in node.core.rows.boxes(user) for row in node.core.rows.messages(box.guid)]
+        for user in node.core.rows.users()
+    } == {"alice": [], "bob": ["of-bob"], "carol": ["of-carol"]}

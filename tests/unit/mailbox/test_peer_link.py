@@ -55,7 +55,7 @@ def test_both_ends_learn_why_they_cannot_talk(
     assert any(reason.startswith("the other end refused: ") for reason in reasons)
 
 
-def test_commands_and_answers_pass() -> None:
+def test_s2_commands_and_answers_pass() -> None:
     a, b = opened()
     a.say(Ack(held=(Dot("a", 3),)), "*", 1.0)
     b.say(Ok(at=Dot("a", 3)), "o1", 1.0)

@@ -74,3 +74,15 @@ def test_a_save_without_a_tag_is_not_lost_when_its_time_is_over() -> None:
     cluster.say("m1>a * UNLOCK alice INBOX")
     cluster.run(1.1)
     assert cluster.views() == [{"INBOX/G2": (1, ())}] * 2
+
+
+def test_v1_uids_are_given_out_under_a_lock_that_others_wait_for() -> None:
+    cluster = ready()
+    cluster.say("m1>a 1 LOCK alice INBOX")
+    cluster.say("m2>b 1 LOCK alice INBOX")
+    for uid in (1, 2):
+        cluster.say("m1>a * SAVE alice INBOX " + save(f"G{uid}", str(uid)))
+    assert not [line for line in cluster.said("OK") if line.startswith("b>m2")]
+    cluster.say("m1>a * UNLOCK alice INBOX")
+    assert "b>m2 1 OK uid=3" in cluster.said()
+    assert cluster.views() == [{"INBOX/G1": (1, ()), "INBOX/G2": (2, ())}] * 2

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pyrepl.mailbox import mastership
+from pyrepl.mailbox import tracker as tracker_module
 from pyrepl.mailbox.answers import Reason
 from pyrepl.mailbox.mastership import Arrived, AskFor, Granted, HandOver, Lost, Refused, StaleGive, Want
 from pyrepl.mailbox.tracker import Tracker, TrackerOptions
@@ -220,3 +222,9 @@ def test_who_gave_up_still_takes_what_comes_and_hands_it_on() -> None:
     mine.applied({}, 0.3)
     mine.take("box", Want("c", 2), Token(4, 0), 0.4)
     assert mine.events()[-1] == HandOver("box", "c", Token(4, 2))
+
+
+def test_s3_the_tracker_knows_neither_who_sends_nor_who_receives() -> None:
+    names = {name for module in (tracker_module, mastership) for name in vars(module)}
+    assert {"Tracker", "Mastership", "AskFor"} <= names
+    assert not {"Core", "Saving", "Resync", "PeerLink", "MailConn", "Rows", "Send", "Reply"} & names

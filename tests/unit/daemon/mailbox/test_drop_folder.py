@@ -29,7 +29,7 @@ def drop(disk: ModelDisk) -> DropFolder:
     return made
 
 
-def test_a_text_comes_in_pieces(disk: ModelDisk, drop: DropFolder) -> None:
+def test_r2_a_text_comes_in_pieces(disk: ModelDisk, drop: DropFolder) -> None:
     text = bytes(range(256)) * 1000
     coming = drop.begin(DOT, "G1")
     for at in range(0, len(text), 10_000):

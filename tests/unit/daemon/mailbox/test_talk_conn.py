@@ -80,7 +80,7 @@ SAVE = b"1 SAVE alice INBOX guid=G size=5 received=1 {5}\n"
 
 
 @in_loop
-async def test_a_command_waits_for_its_text_and_those_behind_it_wait_too() -> None:
+async def test_r1_a_command_waits_for_its_text_and_those_behind_it_wait_too() -> None:
     rig = Rig()
     rig.theirs.send(SAVE + b"hel")
     rig.theirs.send(b"lo2 CHECK\n")

@@ -26,7 +26,7 @@ async def test_results_come_in_the_order_of_the_works() -> None:
 
 
 @in_loop
-async def test_a_user_has_one_thread() -> None:
+async def test_r3_a_user_has_one_thread() -> None:
     disk = new_disk()
     workers = Workers([new_store(disk, is_new=number == 0) for number in range(3)])
     names = {
