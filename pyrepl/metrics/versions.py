@@ -6,8 +6,11 @@
 Readers (DuckDB, Polars, Spark, pandas) list a folder first and open its files later by their names, some of them more
 than once. A file that is replaced under its name therefore tears what they see, however it is replaced. Here a name
 stands for one content for ever, and the link is replaced in one step. Who resolves it first sees one version, all of
-its tables, for at least GRACE_US after the next has come. Who goes through the link sees each file whole, and may find
-one gone that was listed a moment before, or days of two versions side by side.
+its tables, for at least GRACE_US after the next has come, and mostly for LONGER_US.
+
+Who goes through the link looks up each name anew, in the version of that moment. So what was listed is either the same
+or gone, which is an error and never other rows; and a day that came while days were being listed is missed. No folder
+can be better: a file that can still be opened is listed, too, and its rows would be there twice.
 """
 
 from __future__ import annotations
@@ -15,13 +18,17 @@ from __future__ import annotations
 import hashlib
 import shutil
 from contextlib import suppress
-from itertools import pairwise
 from pathlib import Path
 from typing import Final
 
 FOLDER: Final = "versions"
 GRACE_US: Final = 60_000_000
-"""So long a version stays after another has taken its place."""
+"""So long a version stays after another has taken its place, whatever it takes."""
+LONGER_US: Final = 900_000_000
+MOST: Final = 100
+MOST_BYTES: Final = 256 << 20
+"""So long it stays beyond that, as long as there are no more such versions, and they hold no more bytes than that
+besides what the newest holds."""
 
 
 def begin(link: Path) -> Path:
@@ -62,10 +69,28 @@ def publish(rough: Path, link: Path, at_us: int) -> Path:
         _share(rough, rough.parent / str(every[-1]))
     made = rough.rename(rough.parent / str(number))
     _lead(link, made)
-    for old, successor in pairwise([*every, number]):
-        if successor <= number - GRACE_US:
-            shutil.rmtree(rough.parent / str(old))
+    for old in _over(rough.parent, [*every, number]):
+        shutil.rmtree(rough.parent / str(old))
     return made
+
+
+def _over(folder: Path, every: list[int]) -> list[int]:
+    """Those of the versions, the oldest first, whose time is over."""
+    now, size = every[-1], 0
+    held = _sizes(folder / str(now))
+    for place in range(len(every) - 2, -1, -1):
+        own = _sizes(folder / str(every[place]))
+        size += sum(own[inode] for inode in own.keys() - held.keys())
+        held |= own
+        age_us = now - every[place + 1]
+        if age_us >= GRACE_US and (age_us >= LONGER_US or len(every) - 1 - place > MOST or size > MOST_BYTES):
+            return every[: place + 1]
+    return []
+
+
+def _sizes(version: Path) -> dict[int, int]:
+    """Bytes of each file by its inode: versions share files."""
+    return {path.stat().st_ino: path.stat().st_size for path in version.rglob("*") if path.is_file()}
 
 
 def numbers(folder: Path) -> list[int]:

@@ -13,7 +13,7 @@ import pyarrow.dataset as ds
 import pytest
 
 from pyrepl.metrics import versions
-from pyrepl.metrics.versions import FOLDER, GRACE_US, begin, is_signed, numbers, publish, seal, sign
+from pyrepl.metrics.versions import FOLDER, GRACE_US, LONGER_US, begin, is_signed, numbers, publish, seal, sign
 from tests.unit.metrics.conftest import Row
 from tests.unit.metrics.publisher import Seen, is_torn, published
 
@@ -91,12 +91,30 @@ def made(link: Path, at_us: int, **files: bytes) -> Path:
 
 def test_versions_stay_for_a_while(tmp_path: Path) -> None:
     link = tmp_path / "results"
-    for at_us in (1, 2, GRACE_US, GRACE_US + 2):
+    for at_us in (1, 2, LONGER_US, LONGER_US + 2):
         made(link, at_us, a=b"1")
-    assert numbers(tmp_path / FOLDER) == [2, GRACE_US, GRACE_US + 2], "the first was the newest until 2"
-    assert link.resolve().name == str(GRACE_US + 2)
-    made(link, 3 * GRACE_US, a=b"1")
-    assert numbers(tmp_path / FOLDER) == [GRACE_US + 2, 3 * GRACE_US]
+    assert numbers(tmp_path / FOLDER) == [2, LONGER_US, LONGER_US + 2], "the first was the newest until 2"
+    assert link.resolve().name == str(LONGER_US + 2)
+    made(link, 3 * LONGER_US, a=b"1")
+    assert numbers(tmp_path / FOLDER) == [LONGER_US + 2, 3 * LONGER_US]
+
+
+def test_a_minute_is_sure_and_the_rest_as_there_is_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What versions share takes room once."""
+    link, second = tmp_path / "results", GRACE_US // 60
+    monkeypatch.setattr(versions, "MOST_BYTES", 1000)
+    for number in range(1, 101):
+        made(link, number * second, **{"same": b"x" * 900, f"own-{number}": b"y" * 9})
+    assert len(numbers(tmp_path / FOLDER)) == 100
+    for number in range(101, 121):
+        made(link, number * second, **{"same": b"x" * 900, f"own-{number}": b"y" * 100})
+    there = numbers(tmp_path / FOLDER)
+    assert there[0] == 60 * second, "the one after it came less than a minute ago"
+    monkeypatch.setattr(versions, "MOST_BYTES", 1 << 20)
+    monkeypatch.setattr(versions, "MOST", 70)
+    for number in range(121, 140):
+        made(link, number * second)
+    assert len(numbers(tmp_path / FOLDER)) == 71
 
 
 def test_a_clock_that_went_back(tmp_path: Path) -> None:
