@@ -33,6 +33,7 @@ from pyrepl.config.kinds import (
     YesNo,
 )
 from pyrepl.config.loading import load
+from pyrepl.config.mailbox_kinds import MailboxMember, MailboxMembers
 from pyrepl.config.parser import read_argv, read_file
 from pyrepl.config.process_kinds import ShutdownOptions
 from pyrepl.config.render import rewrite
@@ -78,6 +79,11 @@ def values(kind: Any) -> st.SearchStrategy[Any]:
             return st.sampled_from([None, *kind.versions])
         case Addresses():
             return st.lists(HOSTS, max_size=3).map(tuple)
+        case MailboxMembers():
+            hosts = st.sampled_from(["10.0.0.1", "mail.example", "::1"])
+            names = st.text(alphabet="aZ0_.-", min_size=1, max_size=32)
+            member = st.builds(MailboxMember, names, hosts, st.integers(1, 65535), st.booleans())
+            return st.lists(member, max_size=3, unique_by=lambda member: member.name).map(tuple)
         case SavePoints():
             return st.lists(st.builds(SavePoint, st.integers(1, 9999), st.integers(0, 9999)), max_size=3).map(tuple)
         case CacheRules():
