@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -10,6 +11,8 @@ from pyrepl.daemon.mailbox.database import Database
 from pyrepl.mailbox.rows import BoxRow, ClusterRow
 from pyrepl.mailbox.words import Dot
 
+MOST_USERS: Final = 1000
+"""Users whose mailboxes' rows are remembered."""
 _FIELDS: Final = BoxRow._fields
 _COLUMNS: Final = ", ".join(_FIELDS)
 _PLACES: Final = ", ".join("?" * len(_FIELDS))
@@ -26,10 +29,16 @@ _OF_COLUMN: Final[dict[str, Callable[[Any], Any]]] = {
 
 
 class BoxTable:
-    """A part of SqliteRows."""
+    """A part of SqliteRows.
+
+    Rows of mailboxes are asked for many times with each op, so those of users that were active are remembered; a crash
+    that forgets what was put ends this object too. Invariant: `_user_of` has the GUIDs of all rows in `_known`.
+    """
 
     def __init__(self, database: Database) -> None:
         self._database = database
+        self._known: Final[OrderedDict[str, dict[str, BoxRow]]] = OrderedDict()
+        self._user_of: Final[dict[str, str]] = {}
 
     def cluster(self) -> ClusterRow:
         found = self._database.row("SELECT epoch, root, voted, origin FROM cluster")
@@ -48,15 +57,37 @@ class BoxTable:
         return [user for (user,) in self._database.rows("SELECT DISTINCT user FROM boxes ORDER BY user")]
 
     def box(self, guid: str) -> BoxRow | None:
-        found = self._database.row(f"SELECT {_COLUMNS} FROM boxes WHERE guid = ?", guid)
-        return _box_of(found) if found else None
+        user = self._user_of.get(guid)
+        if user is None:
+            found = self._database.row("SELECT user FROM boxes WHERE guid = ?", guid)
+            if not found:
+                return None
+            [user] = found
+        return self._of(user)[guid]
 
     def boxes(self, user: str) -> list[BoxRow]:
-        found = self._database.rows(f"SELECT {_COLUMNS} FROM boxes WHERE user = ? ORDER BY guid", user)
-        return list(map(_box_of, found))
+        found = self._of(user)
+        return [found[guid] for guid in sorted(found)]
 
     def put_box(self, row: BoxRow) -> None:
         self._database.change(f"INSERT OR REPLACE INTO boxes ({_COLUMNS}) VALUES ({_PLACES})", *_columns_of(row))
+        if row.user in self._known:
+            self._known[row.user][row.guid] = row
+            self._user_of[row.guid] = row.user
+
+    def _of(self, user: str) -> dict[str, BoxRow]:
+        """The rows of a user by GUID, remembered while others are not used for longer."""
+        known = self._known.get(user)
+        if known is None:
+            found = self._database.rows(f"SELECT {_COLUMNS} FROM boxes WHERE user = ?", user)
+            known = self._known[user] = {row.guid: row for row in map(_box_of, found)}
+            self._user_of.update(dict.fromkeys(known, user))
+            if len(self._known) > MOST_USERS:
+                _, forgotten = self._known.popitem(last=False)
+                for guid in forgotten:
+                    del self._user_of[guid]
+        self._known.move_to_end(user)
+        return known
 
 
 def _columns_of(row: BoxRow) -> list[Any]:

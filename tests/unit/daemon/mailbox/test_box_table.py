@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import pytest
+
+from pyrepl.daemon.mailbox import box_table
 from pyrepl.daemon.mailbox.sqlite_rows import SqliteRows
 from pyrepl.mailbox.rows import BoxRow, ClusterRow
 from pyrepl.mailbox.words import APART, Dot, Stamp, Token
@@ -47,3 +50,16 @@ def test_users_are_those_who_have_mailboxes(rows: SqliteRows) -> None:
     for number, user in enumerate(["bob", "alice", "bob"]):
         rows.put_box(INBOX._replace(guid=f"{number:032x}", user=user, deleted=True))
     assert rows.users() == ["alice", "bob"]
+
+
+def test_what_is_remembered_is_what_is_kept(rows: SqliteRows, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(box_table, "MOST_USERS", 2)
+    for number in range(12):
+        user, guid = f"u{number % 4}", f"{number:032x}"
+        rows.put_box(INBOX._replace(guid=guid, user=user))
+        rows.put_box(INBOX._replace(guid=guid, user=user, uidnext=number + 5))
+        assert [box.uidnext for box in rows.boxes(user)] == list(range(number % 4 + 5, number + 6, 4))
+        assert (found := rows.box(guid)) is not None and found.uidnext == number + 5
+    for number in range(12):
+        assert (found := rows.box(f"{number:032x}")) is not None and found.uidnext == number + 5
+    assert rows.box("f" * 32) is None
