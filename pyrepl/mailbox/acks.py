@@ -64,9 +64,11 @@ class Acks:
         if not self._waiting:
             return
         left: list[_Ack] = []
+        vectors = [peer.held for peer in self.core.peers.values()]
+        is_linked = any(peer.is_up for peer in self.core.peers.values())
         for ack in self._waiting:
-            acks = sum(peer.held.get(ack.at.origin, 0) >= ack.at.seq for peer in self.core.peers.values())
-            can_wait = any(peer.is_up for peer in self.core.peers.values()) and now < ack.until
+            acks = sum(held.get(ack.at.origin, 0) >= ack.at.seq for held in vectors)
+            can_wait = is_linked and now < ack.until
             if not acks and can_wait:
                 left.append(ack)
                 continue
