@@ -1,22 +1,31 @@
 """Which nodes belong together: no sync has its ends in two groups, so that they can be analysed at once (shares.py).
 
 Nodes belong together when a sync has its ends in both logs, when two of them call one master by the same address, and
-when halves of syncs are left over whose other half may be in any of their logs (stitch.py).
+when ends are left over, as text logs name no sync, that may be of one (stitch.py). Of those the streams' ids decide: a
+replica belongs to every node whose stream it followed. Where a node's log tells none, as behind a rotation, or nobody
+else has it, meets.py says with whom it may have synced.
+
+Pure Python, over marks and the names of syncs, not over syncs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections import defaultdict
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Final, final
+from typing import Any, Final, final
 
 import polars as pl
 
+from pyrepl.metrics.meets import End, meets
 from pyrepl.metrics.parts import Piece
-from pyrepl.metrics.rollup import TEXT
+from pyrepl.metrics.rollup import ENDS, TEXT, TRACED
 
 _LABEL: Final = "label "
-_LEFT_OVER: Final = "left over"
+_ID: Final = "id "
+_ID_LENGTH: Final = 40
+_TELLS: Final = {"master": "masters", "replica": "labels"}
+"""What a mark of an event log has if there are syncs of that end in it."""
 
 
 @final
@@ -40,40 +49,71 @@ def groups(tables: Path, found: Iterable[Piece]) -> list[tuple[str, ...]]:
     """The nodes, those together that belong together, each group and all groups in order of their names."""
     every = list(found)
     sets = _Sets()
+    nodes = sorted({piece.node for piece in every})
     for piece in every:
         sets.top(piece.node)
         for label in piece.mark.get("labels", ()):
             sets.join(piece.node, _LABEL + label)
-    for label in {label for piece in every for label in piece.mark.get("labels", ())}:
-        if any(piece.node == label for piece in every):
-            sets.join(label, _LABEL + label)
-    _join_ends(sets, tables, every)
+    for label in {label for piece in every for label in piece.mark.get("labels", ())} & set(nodes):
+        sets.join(label, _LABEL + label)
+    ends = _left_over(every, _alone(sets, tables, every))
+    for end in ends:
+        for name in end.ids:
+            sets.join(end.node, _ID + name)
+    for one, other in meets(ends, {node: sets.top(node) for node in nodes}):
+        sets.join(one, other)
     by_top: dict[str, list[str]] = {}
-    for node in sorted({piece.node for piece in every}):
+    for node in nodes:
         by_top.setdefault(sets.top(node), []).append(node)
     return sorted(map(tuple, by_top.values()))
 
 
-def _join_ends(sets: _Sets, tables: Path, every: list[Piece]) -> None:
-    text = {piece.node for piece in every if piece.mark["form"] == TEXT}
-    masters = {piece.node for piece in every if piece.mark.get("masters")}
-    replicas = {piece.node for piece in every if piece.mark.get("labels")}
-    if not (text or (masters and replicas)):
-        return
-    alone = _shared(sets, tables, every) if masters and replicas else {True: masters, False: replicas}
-    if text or (alone[True] and alone[False]):
-        for node in (*text, *alone[True], *alone[False]):
-            sets.join(node, _LEFT_OVER)
-
-
-def _shared(sets: _Sets, tables: Path, every: list[Piece]) -> Mapping[bool, set[str]]:
-    """Join the nodes that tell of one sync; those left with syncs that no other tells of, masters (True) and
-    replicas."""
+def _alone(sets: _Sets, tables: Path, every: list[Piece]) -> dict[tuple[str, str], list[int]]:
+    """Join the nodes whose event logs tell of one sync; of those with syncs that no other end tells of, node and end
+    with when they asked, some of the times."""
     paths = sorted({tables / path for piece in every if (path := piece.rollups.get("halves"))})
-    halves = pl.read_parquet(paths, columns=["sync", "node", "end"], hive_partitioning=False, glob=False).unique()
-    told = halves.group_by("sync").agg(pl.col("node").unique().sort(), pl.col("end").unique().sort())
+    ends = {end for piece in every for end in ENDS if piece.mark["form"] == TEXT or piece.mark.get(_TELLS[end])}
+    if not paths or len(ends) < len(ENDS):
+        return {}
+    columns = ["sync", "node", "end", "asked_us", "decided_us"]
+    halves = pl.read_parquet(paths, columns=columns, hive_partitioning=False, glob=False)
+    told = halves.group_by("sync").agg(pl.col("node").unique().sort(), pl.col("end").n_unique().alias("ends"))
     for first, *others in told.filter(pl.col("node").list.len() > 1)["node"].unique().to_list():
         for other in others:
             sets.join(first, other)
-    alone = halves.join(told.filter(pl.col("end").list.len() == 1).select("sync"), on="sync", how="semi")
-    return {end == "master": set(alone.filter(pl.col("end") == end)["node"].to_list()) for end in ("master", "replica")}
+    alone = halves.join(told.filter(pl.col("ends") == 1).select("sync"), on="sync", how="semi")
+    asked = pl.coalesce("asked_us", "decided_us").drop_nulls().unique().sort().head(TRACED)
+    rows = alone.group_by("node", "end").agg(asked.alias("asked"))
+    return {(node, end): times for node, end, times in rows.iter_rows()}
+
+
+def _left_over(every: Iterable[Piece], alone: dict[tuple[str, str], list[int]]) -> list[End]:
+    """What is known of each node's syncs whose other end nobody names: all that text logs tell of, and some of event
+    logs'."""
+    asked: defaultdict[tuple[str, str], set[int]] = defaultdict(set)
+    for key, times in alone.items():
+        asked[key].update(times)
+    ids: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
+    labels: defaultdict[str, set[str]] = defaultdict(set)
+    ports: dict[str, int] = {}
+    for piece in every:
+        mark: dict[str, Any] = piece.mark
+        if mark["form"] == TEXT:
+            for end in ENDS:
+                if times := mark["asks"][end]:
+                    asked[piece.node, end].update(times)
+        labels[piece.node].update(mark.get("labels", ()))
+        for end in ENDS:
+            ids[piece.node, end].update(filter(_is_id, mark.get("replids", ())))
+        ids[piece.node, "replica"].update(filter(_is_id, mark.get("followed", ())))
+        if mark.get("port"):
+            ports[piece.node] = mark["port"]
+    return [
+        End(node, end == "master", frozenset(ids[node, end]), frozenset(labels[node]), ports.get(node), sorted(times))
+        for (node, end), times in sorted(asked.items())
+    ]
+
+
+def _is_id(name: str) -> bool:
+    """A stream's; one of zeros is none."""
+    return len(name) == _ID_LENGTH and name.strip("0") != ""

@@ -21,7 +21,7 @@ from pyrepl.metrics.tables import EVENTS, FILES, SAMPLES, UNPARSED
 from pyrepl.temporary import SHARED, create
 
 NAME: Final = "manifest.json"
-VERSION: Final = 3
+VERSION: Final = 4
 MERGE_BYTES: Final = 1 << 20
 """A range below this is read again, as one with what came behind it: else a month of batches were a million parts."""
 _COUNTS: Final = ("lines", "events", "ignored", "unparsed", "unknown", "json_lines")

@@ -251,12 +251,17 @@ def _made(tables: Path, wanted: Sources) -> Iterator[Rollup]:
             rows = rows.filter(pl.col("form") == "json")
         if len(rows):
             yield rollup(_TABLES[one.table], each_once(rows) if one.once else rows)
-    for node, paths in wanted.text.items():
-        runs = [run for other, run in wanted.told_elsewhere if other == node]
-        rows = _within(read_rows(tables, EVENTS, node, paths), wanted.bounds)
-        told = tell(rows.filter((pl.col("form") != "json") & ~pl.col("run").is_in(runs).fill_null(False)).to_dicts())
-        if told:
-            yield of_events(pl.from_arrow(_table(told)))  # type: ignore[arg-type]
+    told = [table for node, paths in wanted.text.items() if len(table := _told(tables, wanted, node, paths))]
+    if told:
+        yield of_events(pl.concat(told))
+
+
+def _told(tables: Path, wanted: Sources, node: str, paths: Iterable[str]) -> pl.DataFrame:
+    """The events of a node's text logs, their syncs named."""
+    runs = [run for other, run in wanted.told_elsewhere if other == node]
+    rows = _within(read_rows(tables, EVENTS, node, paths), wanted.bounds)
+    rows = rows.filter((pl.col("form") != "json") & ~pl.col("run").is_in(runs).fill_null(False))
+    return pl.from_arrow(_table(tell(rows.to_dicts())))  # type: ignore[return-value]
 
 
 def _table(rows: list[dict[str, Any]]) -> Any:

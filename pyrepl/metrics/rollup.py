@@ -27,17 +27,14 @@ JSON: Final = "json"
 TEXT: Final = "text"
 NAMES: Final = ("halves", "children", "values", "drawn")
 """The tables that are kept as files."""
+ENDS: Final = ("master", "replica")
+TRACED: Final = 16
+"""So many of the times at which an end asked, or was asked, are in the mark of a part."""
 CHILD_KEY: Final = ("node", "form", "run", "snapshot")
 _OF_CHILDREN: Final = ("snapshot_started", "snapshot_ended", "child_memory")
 
-_OF_MARKS: Final = (
-    "node", "at_us", "event", "backlog_size_bytes", "form", "detail", "version", "port", "pid", "run", "replid",
-    "replid2",
-)  # fmt: skip
-"""Columns that marks are made of."""
-
 Mark = dict[str, Any]
-"""Plain values under the names of _mark(): it travels and is kept as JSON."""
+"""Plain values under the names of _FACTS, and more as each table has: it travels and is kept as JSON."""
 
 
 class Rollup(NamedTuple):
@@ -53,18 +50,33 @@ def rollup(table: Table, rows: pl.DataFrame) -> Rollup:
         return of_samples(rows)
     in_json = pl.col("form") == JSON
     found = of_events(rows.filter(in_json))
-    return Rollup(found.tables, [*found.marks, *_marks(rows.filter(~in_json), EVENTS.name, TEXT)])
+    return Rollup(found.tables, [*found.marks, *_traces(rows.filter(~in_json))])
 
 
 def of_events(events: pl.DataFrame) -> Rollup:
     """Of events that name their syncs: an event log's, or a text log's told."""
     halves = ends(events)
     marks = _marks(events, EVENTS.name, JSON)
-    for mark in marks:
-        own = halves.filter(pl.col("node") == mark["node"])
-        mark["masters"] = int((own["end"] == "master").sum())
-        mark["labels"] = _words(own.filter(pl.col("end") == "replica")["peer"].fill_null(""))
+    as_master = pl.col("end") == "master"
+    labels = _unique(pl.col("peer").fill_null("").filter(~as_master))
+    rows = halves.group_by("node").agg(masters=as_master.sum(), labels=labels)
+    told = {row.pop("node"): row for row in rows.iter_rows(named=True)}
+    marks = [mark | told.get(mark["node"], {"masters": 0, "labels": []}) for mark in marks]
     return Rollup({"halves": halves, "children": children(events)}, marks)
+
+
+def _traces(events: pl.DataFrame) -> list[Mark]:
+    """Of text logs' events, whose syncs have no names yet. `labels`, `followed` (ids of streams that were asked for)
+    and `asks` (by end) tell with whom a node has synced, as far as that is known here (groups.py)."""
+    marks = _marks(events, EVENTS.name, TEXT)
+    as_replica, asked = pl.col("end") == "replica", pl.col("event").is_in(["psync_asked", "psync_decided"])
+    rows = events.group_by("node").agg(
+        labels=_unique(pl.col("peer").filter(as_replica)),
+        followed=_unique(pl.col("asked_replid").filter(as_replica)),
+        **{end: _unique(pl.col("at_us").filter(asked & (pl.col("end") == end))).head(TRACED) for end in ENDS},
+    )
+    told = {row.pop("node"): row for row in rows.iter_rows(named=True)}
+    return [mark | {"asks": {end: told[mark["node"]].pop(end) for end in ENDS}} | told[mark["node"]] for mark in marks]
 
 
 def of_samples(samples: pl.DataFrame) -> Rollup:
@@ -100,48 +112,69 @@ def merged_children(found: pl.DataFrame) -> pl.DataFrame:
 
 
 def _marks(rows: pl.DataFrame, table: str, form: str) -> list[Mark]:
-    """One per node. `form` is text for events whose story is yet to be told."""
+    """One per node: lasting facts with the time at which they were told. `form` is text for events whose story is yet
+    to be told."""
     if rows.is_empty():
         return []
-    own = rows.select(name for name in _OF_MARKS if name in rows.columns)
-    parts = [own] if own["node"].n_unique() == 1 else own.partition_by("node", maintain_order=True)
-    return [_mark(part, table, form) for part in parts]
+    facts = {**_FACTS, **({} if table == SAMPLES.name else _OF_EVENTS)}
+    found = rows.group_by("node", maintain_order=True).agg(**facts)
+    return [_mark(row, table, form) for row in found.iter_rows(named=True)]
 
 
-def _mark(rows: pl.DataFrame, table: str, form: str) -> Mark:
-    """Of one node's rows: lasting facts with the time at which they were told."""
-    first, last = rows["at_us"].min(), rows["at_us"].max()
-    mark: Mark = {
-        "table": table, "form": form, "node": rows["node"][0], "first_us": first, "last_us": last, "count": len(rows)
-    }  # fmt: skip
-    size = _latest(rows, pl.col("backlog_size_bytes"))
-    mark["backlog_size"] = size
+def _mark(row: Mark, table: str, form: str) -> Mark:
+    mark = {"table": table, "form": form, **row, "backlog_size": _plain(row["backlog_size"])}
     if table == SAMPLES.name:
-        return mark | {"sampled": bool((rows["event"] == "sample").any())}
-    started = rows.filter(pl.col("event") == "node_started")
-    is_json = pl.col("form") == JSON
-    kind = pl.when(is_json).then(pl.lit("pyrepl")).otherwise("detail")
-    ran = rows.filter(is_json | (pl.col("event") == "node_started"))
-    own = started.filter(pl.col("pid").is_not_null() & (is_json | (pl.col("detail") == "pyrepl")))
+        return mark
+    del mark["sampled"]
+    starts = sorted(row["starts"], key=lambda start: (start["at_us"], start["run"] is not None, start["run"] or ""))
     return mark | {
-        "kind": _latest(started, kind),
-        "version": _latest(started, pl.col("version")),
-        "port": rows["port"].max(),
-        "runs": _words(ran["run"]),
-        "replids": sorted({*_words(rows["replid"]), *_words(rows["replid2"])}),
-        "starts": [list(row) for row in own.select("pid", "at_us", "run").unique().sort("at_us", "run").iter_rows()],
+        "kind": _plain(row["kind"]),
+        "version": _plain(row["version"]),
+        "replids": sorted({*row["replids"], *mark.pop("replids2")}),
+        "starts": [list(start.values()) for start in starts],
     }
 
 
-def _latest(rows: pl.DataFrame, value: pl.Expr) -> list[Any] | None:
-    """[when it was last told, what]; the largest of those told at one time."""
-    told = rows.select("at_us", value.alias("value")).filter(pl.col("value").is_not_null())
-    last = told.filter(pl.col("at_us") == pl.col("at_us").max())
-    return list(last.sort("value").row(-1)) if len(last) else None
+def _plain(fact: Mark | None) -> list[Any] | None:
+    """[when it was last told, what]."""
+    return list(fact.values()) if fact else None
 
 
-def _words(column: pl.Series) -> list[str]:
-    return [str(word) for word in column.drop_nulls().unique().sort()]
+def _latest(value: pl.Expr) -> pl.Expr:
+    """When it was last told, and what; the largest of those told at one time."""
+    told = value.is_not_null()
+    at_us, value = pl.col("at_us").filter(told), value.filter(told)
+    return pl.struct(at_us.alias("at_us"), value.alias("value")).sort_by(at_us, value).last()
+
+
+def _facts_of_events() -> dict[str, pl.Expr]:
+    started = pl.col("event") == "node_started"
+    is_json = pl.col("form") == JSON
+    kind = pl.when(is_json).then(pl.lit("pyrepl")).otherwise("detail")
+    own = started & pl.col("pid").is_not_null() & (is_json | (pl.col("detail") == "pyrepl"))
+    return {
+        "kind": _latest(pl.when(started).then(kind)),
+        "version": _latest(pl.when(started).then("version")),
+        "port": pl.col("port").max(),
+        "runs": _unique(pl.col("run").filter(is_json | started)),
+        "replids": _unique(pl.col("replid")),
+        "replids2": _unique(pl.col("replid2")),
+        "starts": pl.struct("pid", "at_us", "run").filter(own).unique(),
+    }
+
+
+def _unique(values: pl.Expr) -> pl.Expr:
+    return values.drop_nulls().unique().sort()
+
+
+_FACTS: Final = {
+    "first_us": pl.col("at_us").min(),
+    "last_us": pl.col("at_us").max(),
+    "count": pl.len(),
+    "backlog_size": _latest(pl.col("backlog_size_bytes")),
+    "sampled": (pl.col("event") == "sample").any(),
+}
+_OF_EVENTS: Final = _facts_of_events()
 
 
 def merged_marks(marks: Iterable[Mark]) -> dict[str, Mark]:

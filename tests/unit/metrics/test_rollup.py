@@ -9,7 +9,8 @@ import polars as pl
 
 from pyrepl.metrics.ends import merged
 from pyrepl.metrics.jsonlines import parse
-from pyrepl.metrics.rollup import JSON, TEXT, merged_children, merged_marks, rollup
+from pyrepl.metrics.rollup import JSON, TEXT, TRACED, merged_children, merged_marks, rollup
+from pyrepl.metrics.schemas import schema
 from pyrepl.metrics.tables import EVENTS, SAMPLES
 from tests.unit.metrics.conftest import LOGS
 
@@ -69,3 +70,19 @@ def test_samples_have_values_spans_and_edges() -> None:
     (mark,) = found.marks
     assert set(found.tables) == {"values", "drawn"} and all(len(table) for table in found.tables.values())
     assert mark["sampled"] and mark["edges"][0][1] == mark["first_us"]
+
+
+def test_text_tells_with_whom_its_node_has_synced() -> None:
+    a, b = "a" * 40, "b" * 40
+    told = [
+        {"node": "n", "event": "psync_asked", "end": "replica", "at_us": 7, "peer": "m:1", "asked_replid": a},
+        {"node": "n", "event": "psync_decided", "end": "replica", "at_us": 8, "peer": "m:1", "replid": b},
+        {"node": "n", "event": "psync_asked", "end": "replica", "at_us": 7, "peer": "k:1"},
+        {"node": "n", "event": "psync_asked", "end": "master", "at_us": 9, "peer": "r:1", "asked_replid": "c" * 40},
+        *({"node": "o", "event": "psync_asked", "end": "master", "at_us": at_us, "peer": "r:1"} for at_us in range(99)),
+    ]
+    rows = pl.DataFrame([{"form": TEXT, **row} for row in told], schema=schema(EVENTS))
+    one, other = rollup(EVENTS, rows).marks
+    assert (one["labels"], one["followed"], one["replids"]) == (["k:1", "m:1"], [a], [b])
+    assert one["asks"] == {"master": [9], "replica": [7, 8]}
+    assert (other["labels"], other["asks"]) == ([], {"master": list(range(TRACED)), "replica": []})
