@@ -19,6 +19,9 @@ DISK_FULL: Final = (
     f"{NO_SPACE}: the disk of --out is full, or that of temporary files (TMPDIR).\n"
     "Make room and run it again: nothing that was read before is lost"
 )
+THERE: Final = "that they have, with pyarrow and polars"
+_NO_PROGRAM: Final = re.compile(r'Cannot run program "([^"]+)"')
+_OTHER_PYTHON: Final = re.compile(r"Python in worker has different version: ([\d.]+) than that in driver: (\d+\.\d+)")
 _WORKER_ENDED: Final = ("Python worker exited unexpectedly", "ExecutorLostFailure")
 _DAMAGED: Final = ("polars.exceptions.", "pyarrow.lib.ArrowInvalid", "[FAILED_READ_FILE")
 """What begins the cause where a file of the tables is no Parquet."""
@@ -54,6 +57,12 @@ def in_our_words(error: Exception) -> str:
 def _told(whole: str, cause: str) -> str:
     if any(words in whole for words in _WORKER_ENDED):
         return WORKER_IS_GONE
+    if found := _NO_PROGRAM.search(whole):
+        return f"the workers have no {found[1]}: set PYSPARK_PYTHON to a Python {THERE}"
+    if found := _OTHER_PYTHON.search(whole):
+        return (
+            f"the workers' Python is {found[1]}, and ours {found[2]}: set PYSPARK_PYTHON to a Python {found[2]} {THERE}"
+        )
     if cause.startswith(_DAMAGED):
         return f"the folder tables of --out is damaged ({cause}): remove it, and all logs are read anew"
     return f"Spark failed: {cause}"

@@ -5,7 +5,15 @@ from __future__ import annotations
 import pytest
 from py4j.protocol import Py4JError, Py4JNetworkError
 
-from pyrepl.analysis.failures import DISK_FULL, MAKE_ROOM, SPARK_IS_GONE, WORKER_IS_GONE, cause_in, in_our_words
+from pyrepl.analysis.failures import (
+    DISK_FULL,
+    MAKE_ROOM,
+    SPARK_IS_GONE,
+    THERE,
+    WORKER_IS_GONE,
+    cause_in,
+    in_our_words,
+)
 
 
 @pytest.mark.parametrize(
@@ -52,6 +60,18 @@ def test_errors_of_spark_are_told_and_others_are_not() -> None:
     assert in_our_words(damaged) == (
         "the folder tables of --out is damaged (polars.exceptions.ComputeError: no magic): "
         "remove it, and all logs are read anew"
+    )
+    no_program = Py4JError(
+        'An error.\n: java.io.IOException: Cannot run program "/opt/python3" (in directory "/w"): error=2, No such file\n'
+        "\tat a.b\nCaused by: java.io.IOException: error=2, No such file or directory"
+    )
+    assert in_our_words(no_program) == f"the workers have no /opt/python3: set PYSPARK_PYTHON to a Python {THERE}"
+    other = Py4JError(
+        "Traceback (most recent call last):\n  at\npyspark.errors.exceptions.base.PySparkRuntimeError: "
+        "[PYTHON_VERSION_MISMATCH] Python in worker has different version: 3.9 than that in driver: 3.11, PySpark cannot"
+    )
+    assert in_our_words(other) == (
+        f"the workers' Python is 3.9, and ours 3.11: set PYSPARK_PYTHON to a Python 3.11 {THERE}"
     )
     for error in (Py4JNetworkError("Answer from Java side is empty"), ConnectionRefusedError(), no_answer):
         assert in_our_words(error) == SPARK_IS_GONE
