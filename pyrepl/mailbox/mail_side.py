@@ -95,6 +95,8 @@ class MailSide:
             self.saving.lock(client, tag, box, command, now)
         elif isinstance(command, Unlock):
             self.saving.unlock(client, box.guid, now)
+        elif isinstance(command, Save) and not text and not self.core.rows.homes(command.user, command.guid):
+            self.core.reply(client, tag, No(reason=Reason.NOUID, why="no mailbox of the user has this message"))
         elif isinstance(command, Save):
             self.saving.save(client, tag, box, command.replaced(box=by_guid(box)), text, now)
         else:

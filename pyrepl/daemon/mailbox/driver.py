@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Final, Protocol, TypeAlias, final
 
 from pyrepl.daemon.mailbox.sqlite_rows import SqliteRows
@@ -45,6 +45,9 @@ class Hearers(Protocol):
     def reply(self, reply: Reply) -> None: ...
 
     def note(self, notice: Notice) -> None: ...
+
+    def committed(self, held: Mapping[str, int]) -> None:
+        """All that was told in this round is on disk; `held` is the vector."""
 
     def refused(self, work: Work, result: Result) -> None:
         """The disk did not take a work; it is told once for each time that it is tried."""
@@ -102,6 +105,7 @@ class Driver:
         await self._perform(core.removals())
         if works and self._workers is not None:
             self._workers.settle(works)
+        self._hearers.committed(core.causal.held)
         for send in core.sends():
             self._hearers.send(send)
         for reply in core.replies():

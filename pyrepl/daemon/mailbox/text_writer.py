@@ -7,7 +7,7 @@ The thread waits for the disk, the event loop does not. What is done is told in 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Final, NamedTuple, TypeAlias, final
 
@@ -39,6 +39,10 @@ class TextWriter:
     def begin(self, dot: Dot, guid: str, received: int, size: int, sums: tuple[int, ...], done: Done) -> ComingText:
         """A text begins to come, for the op or the command with these words."""
         return ComingText(self._thread, self._drop, self._loop, dot, guid, received, size, sums, done)
+
+    def remove(self, names: Iterable[str]) -> None:
+        """Texts that nobody needs any more; what is gone already is well."""
+        self._thread.submit(self._drop.remove, tuple(names))
 
     def stop(self) -> None:
         """What is under way ends; nothing else is begun."""

@@ -31,6 +31,17 @@ def test_m10_unchangedsince_is_compared_under_the_lock() -> None:
     assert cluster.views()[0]["INBOX/G1"] == (1, ("\\Seen",)) and cluster.views()[0]["INBOX/G2"] == (2, ("work",))
 
 
+def test_l3_a_save_without_a_text_needs_the_message_elsewhere() -> None:
+    cluster = filled()
+    cluster.say("m1>a 2 CREATE alice Archive")
+    cluster.said()
+    words = "received=1795333408 size=4"
+    cluster.say(f"m1>a 3 SAVE alice Archive guid=G2 {words}")
+    assert any(line.startswith("a>m1 3 OK uid=1") for line in cluster.said("OK"))
+    cluster.say(f"m1>a 4 SAVE alice Archive guid=G9 {words}")
+    assert any(line.startswith("a>m1 4 NO NOUID") for line in cluster.said("NO"))
+
+
 def test_l3_copy_links_what_is_there() -> None:
     cluster = filled()
     cluster.say("m1>a 2 CREATE alice Archive")

@@ -77,3 +77,24 @@ async def test_a_link_that_breaks_is_made_again(tmp_path: Path) -> None:
         assert (await one.save("G1")).startswith("OK uid=1")
         await until(lambda: links(nodes["a"]) == links(nodes["b"]) == 1)
         await until(lambda: texts(tmp_path / "b") == [b"hello"])
+
+
+def dropped(folder: Path) -> list[str]:
+    return [path.name for path in (folder / "mail" / ".pyrepl-drop").iterdir()]
+
+
+@in_loop
+async def test_texts_that_nobody_needs_do_not_stay(tmp_path: Path) -> None:
+    async with cluster(tmp_path, "ab") as nodes:
+        one, two = await MailProcess.of(tmp_path / "a"), await MailProcess.of(tmp_path / "b")
+        await one.ask("CREATE alice INBOX")
+        assert await one.save("G0", user="bob") == "NO NOBOX"
+        assert (await one.save("G1")).startswith("OK")
+        assert (await one.save("G1")).startswith("OK")
+        assert (await one.ask("SAVE alice INBOX guid=G7 size=5 received=1")).startswith("NO NOUID")
+        assert (await one.ask("EXPUNGE alice INBOX uids=1")).startswith("OK")
+        await two.ask("CHECK alice")
+        await until(lambda: not dropped(tmp_path / "a") and not dropped(tmp_path / "b"))
+        mailboxes = nodes["b"].app.mailboxes
+        assert mailboxes is not None and mailboxes.conns.keeping is not None
+        assert mailboxes.conns._texts == {} and mailboxes.conns._saves == {}

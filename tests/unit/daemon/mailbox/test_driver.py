@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -30,6 +31,7 @@ class Heard:
         self.path = path
         self.replies: list[Reply] = []
         self.refusals: list[str] = []
+        self.held: dict[str, int] = {}
 
     def send(self, send: Send) -> None:
         raise AssertionError(f"nobody is there for {send}")
@@ -38,6 +40,9 @@ class Heard:
         self.replies.append(reply)
 
     def note(self, notice: Notice) -> None: ...
+
+    def committed(self, held: Mapping[str, int]) -> None:
+        self.held = dict(held)
 
     def refused(self, work: Work, result: Result) -> None:
         self.refusals.append(result.reason)
@@ -88,6 +93,7 @@ async def test_one_commit_serves_all_that_came(tmp_path: Path) -> None:
     assert rig.driver.rounds == before + 1 and not rig.rows.is_dirty
     assert [type(reply.answer) for reply in rig.heard.replies] == [Ok] * 6
     assert len(rig.disk.names(b"/mail/alice/cur")) == 5
+    assert rig.heard.held == {"a": 6}
     await until(lambda: rig.disk.names(b"/mail/.pyrepl-drop") == [])
     rig.close()
 

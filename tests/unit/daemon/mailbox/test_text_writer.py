@@ -34,6 +34,8 @@ async def test_a_text_in_pieces(tmp_path: Path) -> None:
     await until(lambda: told)
     assert told == [Kept("b.7.G1", sums_of(b"abcdef"))] and coming.waiting_bytes == 0
     assert (tmp_path / ".pyrepl-drop" / "b.7.G1").read_bytes() == b"abcdef"
+    texts.remove(["b.7.G1", "other"])
+    await until(lambda: not files(tmp_path))
     texts.stop()
 
 
