@@ -62,13 +62,13 @@ def test_errors_of_spark_are_told_and_others_are_not() -> None:
         "remove it, and all logs are read anew"
     )
     no_program = Py4JError(
-        'An error.\n: java.io.IOException: Cannot run program "/opt/python3" (in directory "/w"): error=2, No such file\n'
+        'An error.\n: java.io.IOException: Cannot run program "/opt/python3" (in directory "/w"): error=2\n'
         "\tat a.b\nCaused by: java.io.IOException: error=2, No such file or directory"
     )
     assert in_our_words(no_program) == f"the workers have no /opt/python3: set PYSPARK_PYTHON to a Python {THERE}"
     other = Py4JError(
         "Traceback (most recent call last):\n  at\npyspark.errors.exceptions.base.PySparkRuntimeError: "
-        "[PYTHON_VERSION_MISMATCH] Python in worker has different version: 3.9 than that in driver: 3.11, PySpark cannot"
+        "[PYTHON_VERSION_MISMATCH] Python in worker has different version: 3.9 than that in driver: 3.11, PySpark"
     )
     assert in_our_words(other) == (
         f"the workers' Python is 3.9, and ours 3.11: set PYSPARK_PYTHON to a Python 3.11 {THERE}"
