@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import Final, NamedTuple, final
 
 from pyrepl.mailbox.verbs import Op
+from pyrepl.mailbox.words import Dot
 
 
 class Waiting(NamedTuple):
@@ -21,33 +22,40 @@ class Waiting(NamedTuple):
 
 
 MOST_WAITING: Final = 10_000
-"""Ops that wait, of one origin; what comes beyond is dropped, and asked for again."""
+"""Ops that wait; what comes beyond is dropped and asked for again, but for the next one of an origin that is known."""
 
 
 @final
 class Causal:
     """What waits, by origin and seq.
 
-    Invariants: nothing at or below the vector waits; at most `most` ops of an origin wait.
+    Invariants: nothing at or below the vector waits; at most `most` ops wait, and one more of each known origin; `count`
+    is how many do.
     """
 
-    __slots__ = ("_most", "_waiting", "held")
+    __slots__ = ("_most", "_waiting", "count", "held")
 
     def __init__(self, held: dict[str, int], most: int = MOST_WAITING) -> None:
         """`held` is the vector, which is kept here from now on."""
         self.held: Final = held
         self._most: Final = most
         self._waiting: dict[str, dict[int, Waiting]] = {}
+        self.count = 0
 
     def add(self, op: Op, text: str = "") -> bool:
         """An op came. False: it is applied or waits already, or there is no room for it."""
         assert op.at is not None
         origin, seq = op.at
-        queue = self._waiting.setdefault(origin, {})
-        if seq <= self.held.get(origin, 0) or seq in queue or len(queue) >= self._most:
+        applied = self.held.get(origin, 0)
+        if seq <= applied or self.waits(op.at) or (self.count >= self._most and (not applied or seq > applied + 1)):
             return False
-        queue[seq] = Waiting(op, text)
+        self._waiting.setdefault(origin, {})[seq] = Waiting(op, text)
+        self.count += 1
         return True
+
+    def waits(self, at: Dot) -> bool:
+        """Did it come, and has to wait?"""
+        return at.seq in self._waiting.get(at.origin, ())
 
     def due(self) -> list[Waiting]:
         """The next op, with all of its transaction, in order; [] if none can be applied now."""
@@ -70,16 +78,16 @@ class Causal:
         """It is applied: the vector grows by it."""
         assert op.at is not None and op.at.seq == self.held.get(op.at.origin, 0) + 1
         self.held[op.at.origin] = op.at.seq
-        self._waiting.get(op.at.origin, {}).pop(op.at.seq, None)
+        if self.waits(op.at):
+            self._drop(op.at)
 
     def jump(self, origin: str, seq: int) -> None:
         """Up to here all is known otherwise."""
         self.held[origin] = max(seq, self.held.get(origin, 0))
         queue = self._waiting.get(origin, {})
         for old in [known for known in queue if known <= seq]:
-            del queue[old]
+            self._drop(Dot(origin, old))
 
-    @property
-    def count(self) -> int:
-        """How many wait."""
-        return sum(map(len, self._waiting.values()))
+    def _drop(self, at: Dot) -> None:
+        del self._waiting[at.origin][at.seq]
+        self.count -= 1

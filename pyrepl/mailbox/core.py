@@ -32,9 +32,11 @@ from pyrepl.mailbox.store import (
     Work,
 )
 from pyrepl.mailbox.verbs import Command, Copy, FlagsOf, Modseqs, Op, Renumber, Save, Store
-from pyrepl.mailbox.words import Box, Dot, Token
+from pyrepl.mailbox.words import Box, Dot, Token, Vector
 
 AnyOp = TypeVar("AnyOp", bound=Op)
+MOST_ORIGINS: Final = 1000
+"""Origins in what a member told of itself; there is one for each database that a member ever had."""
 
 
 @final
@@ -48,6 +50,13 @@ class Peer:
         """It has got all that it asked for, and gets our ops as they happen."""
         self.held: dict[str, int] = {}
         """What it has applied, as far as it told."""
+
+    def tells(self, vector: Vector, known: dict[str, int]) -> None:
+        """It told what it has applied; `known` is our vector. No member makes us remember more than MOST_ORIGINS."""
+        for dot in vector:
+            self.held[dot.origin] = max(dot.seq, self.held.get(dot.origin, 0))
+        if len(self.held) > MOST_ORIGINS:
+            self.held = {origin: seq for origin, seq in self.held.items() if origin in known}
 
 
 @final
@@ -71,8 +80,8 @@ class Core:
         """(user, GUID) -> text that was fetched for an op that waits; None if nobody has it any more."""
         self.lacking: Final[dict[Dot, tuple[str, str]]] = {}
         """Op that is due -> the text that it needs first."""
-        self._told: dict[Dot, list[tuple[str, str]]] = {}
-        """Op that was sent to us with a tag -> whom to answer when it is applied."""
+        self._told: dict[Dot, dict[str, str]] = {}
+        """Op that waits and was sent to us with a tag -> whom to answer when it is applied, and with which."""
         self.late: Final[list[tuple[str, Crossed]]] = []
         """Origin of a STORE that came behind changes numbered higher, and what it was about."""
         self._works: list[Work] = []
@@ -173,9 +182,8 @@ class Core:
         if self.causal.held.get(op.at.origin, 0) >= op.at.seq:
             self._answer(op.at, peer, tag)
             return
-        self.causal.add(op, text)
-        if tag != UNTAGGED:
-            self._told.setdefault(op.at, []).append((peer, tag))
+        if (self.causal.add(op, text) or self.causal.waits(op.at)) and tag != UNTAGGED:
+            self._told.setdefault(op.at, {})[peer] = tag
         self.drain()
 
     def drain(self) -> None:
@@ -203,7 +211,7 @@ class Core:
             texts[op.guid] = each.text
         self.merger.apply(op, texts, effects)
         self._keep(op, effects)
-        for peer, tag in self._told.pop(op.at, []):
+        for peer, tag in self._told.pop(op.at, {}).items():
             self._answer(op.at, peer, tag)
         if isinstance(op, Store):
             self.late.extend((op.at.origin, crossed) for crossed in effects.crossed)

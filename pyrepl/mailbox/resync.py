@@ -72,7 +72,7 @@ class Resync:
     def hear_sync(self, peer: Peer, tag: str, sync: Sync) -> None:
         """Send what `held` does not cover, at most MOST_AT_ONCE ops; then the peer asks again."""
         theirs = {dot.origin: dot.seq for dot in sync.held}
-        peer.held = _joined(peer.held, theirs)
+        peer.tells(sync.held, self.core.causal.held)
         ops: list[Op] = []
         for origin in self.core.rows.held():
             after = theirs.get(origin, 0)
@@ -88,7 +88,7 @@ class Resync:
         self.core.send(peer.name, Ok(held=self.core.journal.vector(), left=0 if is_all else 1), tag)
 
     def hear_ack(self, peer: Peer, ack: Ack) -> None:
-        peer.held = _joined(peer.held, {dot.origin: dot.seq for dot in ack.held})
+        peer.tells(ack.held, self.core.causal.held)
 
     def hear_fetch(self, peer: str, tag: str, fetch: Fetch) -> None:
         homes = self.core.rows.homes(fetch.user, fetch.guid)
@@ -104,7 +104,7 @@ class Resync:
         if self._syncing.get(peer.name) == tag:
             del self._syncing[peer.name]
             if isinstance(answer, Ok):
-                peer.held = _joined(peer.held, {dot.origin: dot.seq for dot in answer.held})
+                peer.tells(answer.held, self.core.causal.held)
                 if answer.left:
                     self._sync(peer.name)
             elif isinstance(answer, No):
@@ -172,7 +172,3 @@ class Resync:
 
     def next_deadline(self) -> float:
         return self._look_at
-
-
-def _joined(one: dict[str, int], other: dict[str, int]) -> dict[str, int]:
-    return {origin: max(one.get(origin, 0), other.get(origin, 0)) for origin in one.keys() | other.keys()}

@@ -215,7 +215,8 @@ class History:
                 if stored.get(row.guid) != (row.uid, row.set_flags()) or not row.uid:
                     raise Violation("I5", f"{name} has {row}, its store {stored.get(row.guid)}")
             if len(stored) != sum(1 for _ in rows.messages(guid)):
-                raise Violation("I4", f"{name}'s store has more in {shown} than its rows")
+                more = {guid for guid in stored if rows.message(box.guid, guid) is None}
+                raise Violation("I4", f"{name}'s store has more in {shown} than its rows: {sorted(more)}")
         return found
 
     def _ops(self) -> list[object]:

@@ -20,10 +20,16 @@ MUST_HAPPEN = {
     "copy OK",
     "crash within",
     "cut",
+    "freeze",
+    "lag",
     "lock",
     "mastership_lost",
+    "race",
+    "roamed",
     "single_copy",
     "slow",
+    "stall",
+    "stranded",
     "tx OK",
 }
 

@@ -52,10 +52,14 @@ class Watch:
                 self._check_place(node, tuple(walk(op.touids, MOST)), op.token)
 
     def _check_place(self, node: Node, uids: tuple[int, ...], token: Token) -> None:
-        """Masters give out UIDs of their blocks, who is apart those of its own."""
-        place = node.members.place(node.name) if token.term == APART else MASTER
+        """Masters give out UIDs of their blocks, who is apart those of its own.
+
+        A store goes on where it was: if it gave out UIDs apart that were never saved, a master has some of its own too.
+        """
+        own = node.members.place(node.name)
+        places = {own} if token.term == APART else {MASTER, own}
         for uid in uids:
-            if node.mastering.blocks.first(uid, place) != uid:
+            if all(node.mastering.blocks.first(uid, place) != uid for place in places):
                 raise Violation("I7", f"{node.name} gave out {uid} under {token}")
 
     def check_grant(self, node: Node, now: float, uid: int) -> None:

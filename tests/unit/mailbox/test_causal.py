@@ -49,6 +49,13 @@ def test_l5_a_transaction_waits_until_it_is_whole() -> None:
     assert [each.op.at for each in causal.due()] == [Dot("a", 1), Dot("a", 2), Dot("a", 3)]
 
 
+def test_where_all_room_is_taken_the_next_of_a_known_origin_is_heard() -> None:
+    causal = Causal({"a": 1}, most=2)
+    assert [causal.add(op(at)) for at in ("b2", "c2", "d1", "a3", "a2")] == [True, True, False, False, True]
+    assert applied(causal) == ["a2"] and causal.count == 2
+    assert causal.waits(Dot("b", 2)) and not causal.waits(Dot("d", 1))
+
+
 def test_what_waits_is_bounded() -> None:
     causal = Causal({}, most=3)
     assert [causal.add(op(f"a{seq}")) for seq in range(2, 7)] == [True, True, True, False, False]
