@@ -35,6 +35,7 @@ from pyrepl.mailbox.store import (
     SubscribeBox,
     Work,
 )
+from pyrepl.mailbox.words import Dot
 
 
 class Recovery(NamedTuple):
@@ -50,7 +51,7 @@ def works_at_start(rows: Rows, user: str, origin: str, stored: dict[str, StoredB
     """`stored`: GUID -> mailbox, of one user whose Maildir is there; `origin` is our name in dots."""
     found = Recovery([], {}, [])
     held = rows.held()
-    stored = {guid: _without_committed(there, held) for guid, there in stored.items()}
+    stored = {guid: _without_committed(rows, there, held) for guid, there in stored.items()}
     shown = view(rows, user)
     for guid in sorted(stored.keys() - shown.keys()):
         _compare_unshown(rows, user, origin, guid, stored[guid], found)
@@ -71,14 +72,22 @@ def works_at_start(rows: Rows, user: str, origin: str, stored: dict[str, StoredB
     return found
 
 
-def _without_committed(there: StoredBox, held: dict[str, int]) -> StoredBox:
+def _without_committed(rows: Rows, there: StoredBox, held: dict[str, int]) -> StoredBox:
     """Ops whose rows are committed say nothing of what a crash left."""
     return there._replace(
         messages={
-            guid: has._replace(at=None) if has.at is not None and held.get(has.at.origin, 0) >= has.at.seq else has
+            guid: has if has.at is None or not _is_committed(rows, has.at, guid, held) else has._replace(at=None)
             for guid, has in there.messages.items()
         }
     )
+
+
+def _is_committed(rows: Rows, at: Dot, guid: str, held: dict[str, int]) -> bool:
+    """Did this op bring this message? A number of our own that a crash forgot was taken again by another op."""
+    if held.get(at.origin, 0) < at.seq:
+        return False
+    ops = [op for op in rows.ops(at.origin, at.seq - 1, 1) if op.at == at]
+    return not ops or any(guid in (op.__dict__.get("guid"), *op.__dict__.get("guids", ())) for op in ops)
 
 
 def missing_user(rows: Rows, user: str) -> list[Notice]:

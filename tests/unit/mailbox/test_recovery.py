@@ -6,7 +6,8 @@ from pyrepl.mailbox.recovery import missing_user, works_at_start
 from pyrepl.mailbox.rows import BoxRow, GoneRow, MessageRow
 from pyrepl.mailbox.sending import Notice
 from pyrepl.mailbox.store import MakeBox, RemoveBox, RemoveMessage, RenameBox, SetFlags, Stored, StoredBox, SubscribeBox
-from pyrepl.mailbox.words import Dot, Register, Stamp, Token
+from pyrepl.mailbox.verbs import Renumber
+from pyrepl.mailbox.words import Box, Dot, Register, Stamp, Token
 from tests.simulation.mailbox.memory_rows import MemoryRows
 
 
@@ -48,6 +49,16 @@ def test_a_mailbox_that_was_never_committed_stays_for_messages_whose_ops_come_ag
     messages = {"G7": Stored(7, (), Dot("a", 9)), "G8": Stored(8, (), Dot("b", 9))}
     found = works_at_start(MemoryRows(), "alice", "a", {"g9": StoredBox("New", False, messages, is_new=True)})
     assert (found.works, found.notices) == ([RemoveMessage("alice", "g9", "G7")], [])
+
+
+def test_a_number_that_a_crash_forgot_may_have_been_taken_by_another_op() -> None:
+    made = rows()
+    for seq in (1, 2):
+        made.put_op(Renumber(user="alice", box=Box("g1", True), at=Dot("a", seq), to=((2, 2),), modseq=1))
+        made.put_held(Dot("a", seq))
+    messages = {"G1": Stored(1, ("\\Seen",)), "G7": Stored(7, (), Dot("a", 2))}
+    found = works_at_start(made, "alice", "a", {"g1": StoredBox("INBOX", False, messages)})
+    assert (found.works, found.notices) == ([RemoveMessage("alice", "g1", "G7")], [])
 
 
 def test_mail_that_no_work_brought_stays() -> None:
