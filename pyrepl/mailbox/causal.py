@@ -29,8 +29,8 @@ MOST_WAITING: Final = 10_000
 class Causal:
     """What waits, by origin and seq.
 
-    Invariants: nothing at or below the vector waits; at most `most` ops wait, and one more of each known origin. `count`
-    is their number.
+    Invariants: nothing at or below the vector waits; at most `most` ops wait, and one more of each known origin.
+    `count` is their number.
     """
 
     __slots__ = ("_most", "_waiting", "count", "held")
