@@ -65,9 +65,8 @@ def _nearest(alone: Iterable[End], there: Sequence[End]) -> Iterator[tuple[str, 
         votes: Counter[int] = Counter()
         apart: Counter[int] = Counter()
         for at_us in end.asked:
-            for other_us, place in times[bisect_left(times, (at_us - NEAR_US, 0)) :]:
-                if other_us > at_us + NEAR_US:
-                    break
+            first, behind = (bisect_left(times, (bound, 0)) for bound in (at_us - NEAR_US, at_us + NEAR_US + 1))
+            for other_us, place in times[first:behind]:
                 votes[place] += 1
                 apart[place] += abs(other_us - at_us)
         allowed = [place for place in votes if may_meet(end, there[place])]
