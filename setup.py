@@ -41,6 +41,11 @@ def sources() -> list[Path]:
 class CompileKernels(build_ext):
     """Compiles, and writes beside the result what it was made of; on failure the package stays as it is written."""
 
+    def finalize_options(self) -> None:
+        """As many at once as there are processors; the one library of mypyc takes as long as all others together."""
+        super().finalize_options()
+        self.parallel = self.parallel or os.cpu_count()
+
     def run(self) -> None:
         """All or none, and nothing left of a list that was longer once."""
         remove_compiled(Path(self.build_lib))
@@ -160,8 +165,9 @@ def remove_compiled(root: Path) -> None:
 
 
 def tell(step: str) -> None:
-    """Say what is done next, for setup_shown.py."""
-    print(f"pyrepl builds: {step}", flush=True)
+    """Say what is done next, for setup_shown.py: in one piece, as two may be compiled at once."""
+    sys.stdout.write(f"pyrepl builds: {step}\n")
+    sys.stdout.flush()
 
 
 def warn(reason: str) -> None:
