@@ -47,6 +47,12 @@ class Tls:
     tls_stream = Directive(
         YesNo(), False, "Whether stream-port speaks TLS, and nothing else. Not in Redis.", mutable=False
     )
+    tls_mailbox = Directive(
+        YesNo(),
+        False,
+        "Whether mailbox-port speaks TLS, and nothing else, and other members are reached by it. Not in Redis.",
+        mutable=False,
+    )
     tls_protocols = Directive(
         TlsProtocols(), (), "Versions that may be spoken, such as TLSv1.3; empty: TLSv1.2 and TLSv1.3."
     )

@@ -16,6 +16,7 @@ from pyrepl.daemon.mailbox import off as mailboxes_off
 from pyrepl.daemon.performer import Deeds
 from pyrepl.daemon.randomness import Randomness
 from pyrepl.daemon.wires.handshakes import Handshakes
+from pyrepl.daemon.wires.tls import Tls
 from pyrepl.node.node import Node
 
 if TYPE_CHECKING:
@@ -42,13 +43,15 @@ def stream_server(
     return StreamServer(node, dispatcher, clients, turns, event_log, faults, handshakes, clock, log)
 
 
-def mailbox_server(settings: Settings, clock: Clock, randomness: Randomness, log: Log) -> MailboxServer | None:
+def mailbox_server(
+    settings: Settings, tls: Tls, handshakes: Handshakes, clock: Clock, randomness: Randomness, log: Log
+) -> MailboxServer | None:
     """What keeps mailboxes, if `mailbox-port` is set. Raises ConfigError."""
     if not settings.mailbox_port:
         return None
     from pyrepl.daemon.mailbox.server import MailboxServer
 
-    return MailboxServer(settings, clock, randomness, log)
+    return MailboxServer(settings, tls, handshakes, clock, randomness, log)
 
 
 def mailbox_deeds(mailboxes: MailboxServer | None, clients: Clients) -> Deeds:

@@ -20,7 +20,7 @@ import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from types import TracebackType
-from typing import Final, NamedTuple, Self, final
+from typing import TYPE_CHECKING, Final, NamedTuple, Self, final
 
 from pyrepl.errors import PeerError, PyreplError
 from pyrepl.mailbox.answers import Bad, No, Ok, Reason
@@ -50,6 +50,9 @@ from pyrepl.mailbox.verbs import (
     Unsubscribe,
 )
 from pyrepl.mailbox.words import Box, Uids, box_name, ranges
+
+if TYPE_CHECKING:
+    import ssl
 
 TIMEOUT_S: Final = 60.0
 MOST_UNANSWERED: Final = 100
@@ -94,18 +97,21 @@ class MailboxClient:
         *,
         address: tuple[str, int] | None = None,
         secret: bytes = b"",
+        tls: ssl.SSLContext | None = None,
         name: str = "python",
         user: str = "",
         timeout_s: float = TIMEOUT_S,
     ) -> None:
-        """By the node's `mailbox-socket`, or by the `address` of its `mailbox-port` with `mailbox-secret`. `name` is
-        for the node's log. With `user` only this user's mailboxes may be touched. Raises OSError, MailboxError."""
+        """By the node's `mailbox-socket`, or by the `address` of its `mailbox-port` with `mailbox-secret`, and with
+        `tls` where that speaks TLS. `name` is for the node's log. With `user` only this user's mailboxes may be
+        touched. Raises OSError, MailboxError."""
         if address is None:
             self._socket = socket.socket(socket.AF_UNIX)
             self._socket.settimeout(timeout_s)
             self._socket.connect(socket_path)
         else:
-            self._socket = socket.create_connection(address, timeout_s)
+            plain = socket.create_connection(address, timeout_s)
+            self._socket = plain if tls is None else tls.wrap_socket(plain, server_hostname=address[0])
         self._decoder: Final = Decoder(Side.NODE, text_limit=TEXT_LIMIT)
         self._heard: Iterator[Line | Piece | BadLine] = iter(())
         self._tags = 0

@@ -3,7 +3,11 @@ one process a node, for all users."""
 
 from __future__ import annotations
 
-from pyrepl.mailbox.client import MailboxClient, Message
+import ssl
+
+import pytest
+
+from pyrepl.mailbox.client import MailboxClient, MailboxError, Message
 from tests.fault.mailbox_cluster import USER, MailboxCluster, Writer
 from tests.peers.lab import Lab
 
@@ -67,3 +71,17 @@ def test_a_mail_process_by_tcp(lab: Lab) -> None:
     with MailboxClient(address=address, secret=b"0123456789abcdef", user=USER) as mail:
         assert mail.append(USER, "INBOX", b"hello").uid == 1
     assert cluster.view("a") == {1: ("", b"hello")}
+
+
+def test_links_and_mail_processes_by_tls(lab: Lab) -> None:
+    cluster = MailboxCluster(lab, "ab")
+    cluster.start("a", "b", **lab.authority.directives() | {"tls-port": "0", "tls-mailbox": "yes"})
+    cluster.client("a").create(USER, "INBOX")
+    context = ssl.create_default_context(cafile=lab.authority.ca_file)
+    context.load_cert_chain(lab.authority.folder / "node.pem")
+    address = ("127.0.0.1", cluster.ports["b"])
+    with MailboxClient(address=address, secret=b"0123456789abcdef", tls=context) as mail:
+        assert mail.append(USER, "INBOX", b"hello" * 100_000).acks == 1
+    assert [text for _, text in cluster.wait_equal().values()] == [b"hello" * 100_000]
+    with pytest.raises(MailboxError, match="TLS only"):
+        MailboxClient(address=address, secret=b"0123456789abcdef")

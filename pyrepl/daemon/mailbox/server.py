@@ -15,7 +15,7 @@ from typing import Final, final
 from pyrepl.config.mailbox_kinds import MailboxMember
 from pyrepl.config.settings import Settings
 from pyrepl.daemon.clients.client_conn import names_of
-from pyrepl.daemon.clients.listener import Listener
+from pyrepl.daemon.clients.listener import Listener, hand_on_plain
 from pyrepl.daemon.clock import Clock
 from pyrepl.daemon.log_sink import Log
 from pyrepl.daemon.mailbox.configured import Configured, configured
@@ -30,6 +30,8 @@ from pyrepl.daemon.mailbox.talk_conn import TalkConn
 from pyrepl.daemon.randomness import Randomness
 from pyrepl.daemon.service import Service
 from pyrepl.daemon.wires.connecting import connect
+from pyrepl.daemon.wires.handshakes import Handshakes
+from pyrepl.daemon.wires.tls import Tls
 from pyrepl.daemon.wires.wire import Wire
 from pyrepl.errors import ConfigError, CorruptData
 from pyrepl.mailbox.mail_conn import MailConn
@@ -47,7 +49,15 @@ _CANNOT_OPEN: Final = (DatabaseError, NotThere, CorruptData, OSError)
 class MailboxServer(Service):
     """The mailboxes of a node."""
 
-    def __init__(self, settings: Settings, clock: Clock, randomness: Randomness, log: Log) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        tls: Tls,
+        handshakes: Handshakes,
+        clock: Clock,
+        randomness: Randomness,
+        log: Log,
+    ) -> None:
         """Raises ConfigError for directives that cannot be."""
         self._settings: Final = settings
         self._sockets: Final = Sockets()
@@ -57,9 +67,11 @@ class MailboxServer(Service):
         self._loop: Final = asyncio.get_running_loop()
         self.conf: Final[Configured] = configured(settings, randomness.fraction())
         self.conns: Final = Conns(clock, log, self._loop.call_soon_threadsafe)
-        self._tcp: Final = Listener(settings.socket_mark_id)
+        self._tls: Final = tls
+        hand_on = handshakes.begin_one if settings.tls_mailbox else hand_on_plain
+        self._tcp: Final = Listener(settings.socket_mark_id, hand_on)
         self._unix: Final = Listener()
-        self._dialer: Final = Dialer(lambda host, port: connect(host, port), self._serve_member, self._unreachable)
+        self._dialer: Final = Dialer(self._reach, self._serve_member, self._unreachable)
         self._waiting: Final[set[FirstLine]] = set()
         self._task: asyncio.Task[None] | None = None
         self._keeping: Keeping | None = None
@@ -170,6 +182,9 @@ class MailboxServer(Service):
         if isinstance(talk, MailConn) and mail > self._settings.mailbox_maxclients:
             talk.refuse("too many mail processes (mailbox-maxclients): come again")
         return conn
+
+    async def _reach(self, host: str, port: int) -> Wire:
+        return await connect(host, port, tls=self._tls.for_members)
 
     def _serve_member(self, wire: Wire, member: MailboxMember) -> asyncio.Future[None]:
         """A connection that this node made."""

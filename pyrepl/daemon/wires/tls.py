@@ -42,7 +42,8 @@ class Tls(Service):
         self.server: ssl.SSLContext | None = None
         """For connections that come in; None without a port that speaks TLS."""
         self.client: ssl.SSLContext | None = None
-        """For connections that we make; None while neither tls-replication nor tls-cluster is set."""
+        """For connections that we make; None while none of tls-replication, tls-cluster and
+        tls-mailbox is set."""
         self._log = log
         self._made_from: _Sources | None = None
         self._next_look_at = 0.0
@@ -57,6 +58,11 @@ class Tls(Service):
     def for_migrate(self) -> ssl.SSLContext | None:
         """For connections of MIGRATE: None means plain ones. Raises ConnectionError as `for_master`."""
         return self._for_ours() if self.settings.tls_cluster else None
+
+    @property
+    def for_members(self) -> ssl.SSLContext | None:
+        """For connections to nodes that keep the same mailboxes, as `for_master`."""
+        return self._for_ours() if self.settings.tls_mailbox else None
 
     def settings_changed(self, names: Collection[str]) -> None:
         if not names or not _NAMES.isdisjoint(names):
@@ -105,11 +111,15 @@ class Tls(Service):
     @property
     def _wants_server(self) -> bool:
         settings = self.settings
-        return bool(settings.tls_port or (settings.tls_stream and settings.stream_port))
+        return bool(
+            settings.tls_port
+            or (settings.tls_stream and settings.stream_port)
+            or (settings.tls_mailbox and settings.mailbox_port)
+        )
 
     @property
     def _wants_client(self) -> bool:
-        return self.settings.tls_replication or self.settings.tls_cluster
+        return self.settings.tls_replication or self.settings.tls_cluster or self.settings.tls_mailbox
 
     def _sources(self) -> _Sources:
         """What the contexts depend on. The files count only while somebody wants changed ones to be used."""

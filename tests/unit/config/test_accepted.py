@@ -28,6 +28,7 @@ OURS = {
     "tls-auto-reload-interval": "Valkey 9.1's, but on, as files that nobody reads expire",
     "tls-check-name": "not in Redis",
     "tls-stream": "not in Redis",
+    "tls-mailbox": "not in Redis",
     "rdb-version": "not in Redis",
     "replica-ignore-unknown-commands": "not in Redis",
     "repl-rdb-channel": "hidden in Redis",

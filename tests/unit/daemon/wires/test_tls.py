@@ -38,6 +38,7 @@ def test_nothing_is_made_unless_asked_for(tmp_path: Path) -> None:
         ({"tls_port": 1}, True, False),
         ({"tls_stream": True, "stream_port": 1}, True, False),
         ({"tls_stream": True}, False, False),
+        ({"tls_mailbox": True, "mailbox_port": 1}, True, True),
         ({"tls_replication": True}, False, True),
         ({"tls_cluster": True}, False, True),
     ],
