@@ -88,7 +88,8 @@ test: peers build
 test-pure: export PYREPL_PURE := 1
 test-pure: peers
 	$(MAKE) build
-	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m 'not matrix and not spark' $$($(BIN)/python -m tests.forms)
+	files=$$($(BIN)/python -m tests.forms) && \
+		$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m 'not matrix and not spark' $$files
 
 matrix: peers build
 	$(BIN)/python -m pytest -m matrix -n $(WORKERS) --dist worksteal
