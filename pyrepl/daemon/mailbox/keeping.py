@@ -9,8 +9,7 @@ from __future__ import annotations
 import asyncio
 import socket
 import time
-from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from typing import Final, final
 
 from pyrepl.config.settings import Settings
@@ -40,6 +39,7 @@ class Keeping:
         with ExitStack() as opened:
             rows = SqliteRows(conf.database, settings.mailbox_journal_size, time.time)
             opened.callback(rows.close)
+            self._rows: Final = rows
             is_new = not rows.cluster().origin
             origin = rows.cluster().origin or conf.name
             self.workers: Final = self._workers(conf.place, settings, origin, is_new)
@@ -51,19 +51,21 @@ class Keeping:
                 opened.callback(self.texts.stop)
             now = clock.now()
             node = Node(conf.name, conf.members, rows, now, NodeOptions(conf.mastering, clock.unix_ms() / 1000 - now))
-            if store is not None:
-                node.core.recover(dict(_stored(store, rows)))
             self.driver: Final = Driver(
                 node, rows, self.workers, hearers, clock.now, settings.mailbox_tombstones * _DAY_S
             )
             self._close: Final = opened.pop_all()
 
     async def settle(self) -> None:
-        """Do what follows from what was found at the start; from then on texts may come. Raises as the driver does."""
+        """Compare what is kept with the Maildirs, which takes long where these are large, and do what follows; from
+        then on texts may come. Raises as the driver does."""
+        loop, core = asyncio.get_running_loop(), self.driver.node.core
+        store = None if self.workers is None else self.workers.stores[0]
+        if store is not None:
+            core.recover(await loop.run_in_executor(None, _stored, store, self._rows.users()))
         await self.driver.round()
-        if self.workers is not None:
-            clear, held = self.workers.stores[0].clear, self.driver.node.core.causal.held
-            await asyncio.get_running_loop().run_in_executor(None, clear, dict(held))
+        if store is not None:
+            await loop.run_in_executor(None, store.clear, dict(core.causal.held))
 
     def stop(self) -> None:
         """Close everything; what was not committed is forgotten."""
@@ -82,10 +84,10 @@ class Keeping:
         return Workers(stores)
 
 
-def _stored(store: MaildirStore, rows: SqliteRows) -> Iterator[tuple[str, dict[str, StoredBox]]]:
-    """What is there of each user that the rows know. One whose Maildir is not there is left out."""
-    for user in rows.users():
-        try:
-            yield user, store.stored(user)
-        except NotThere:
-            continue
+def _stored(store: MaildirStore, users: list[str]) -> dict[str, dict[str, StoredBox]]:
+    """What is there of each user. One whose Maildir is not there is left out."""
+    found = {}
+    for user in users:
+        with suppress(NotThere):
+            found[user] = store.stored(user)
+    return found
