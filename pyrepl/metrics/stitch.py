@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, final
 
 from pyrepl.metrics.candidates import Side, candidates
 
@@ -85,12 +85,33 @@ def _fits(master: Half, replica: Half) -> bool:
     return all(one is None or other is None or one == other for one, other in pairs)
 
 
+@final
+class _Voters:
+    """A replica's attempts by verdict and offset, so that a master's are held against few that do not fit."""
+
+    def __init__(self, replicas: Iterable[Half]) -> None:
+        self._by_verdict: defaultdict[str | None, defaultdict[int | None, list[Half]]] = defaultdict(
+            lambda: defaultdict(list)
+        )
+        for half in replicas:
+            self._by_verdict[half.verdict][half.asked_offset].append(half)
+
+    def like(self, master: Half) -> Iterator[Half]:
+        """Those with its verdict and its offset, as far as both are told."""
+        for verdict, by_offset in self._by_verdict.items():
+            if verdict is None or master.verdict is None or verdict == master.verdict:
+                told = by_offset if master.asked_offset is None else (master.asked_offset, None)
+                for offset in told:
+                    yield from by_offset.get(offset, ())
+
+
 def _skew(masters: list[Half], replicas: list[Half]) -> tuple[int, int]:
     """The replica's clock less the master's under which most attempts meet, and how many do; the smallest of equals."""
     votes: Counter[int] = Counter()
     exact: defaultdict[int, list[int]] = defaultdict(list)
+    voters = _Voters(replicas[:VOTERS])
     for master in masters[:VOTERS]:
-        for replica in replicas[:VOTERS]:
+        for replica in voters.like(master):
             if _fits(master, replica):
                 difference = replica.at_us - master.at_us
                 bucket = round(difference / BUCKET_US)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from pyrepl.metrics.stitch import Half, stitch
+from pyrepl.metrics.stitch import Half, _fits, _Voters, stitch
 
 SECOND = 1_000_000
 
@@ -57,3 +57,18 @@ def test_verdicts_and_requests_must_agree() -> None:
     off = Half("r", "r1", False, "h:1", 0, "continue", asked_offset=6)
     same = Half("r", "r1", False, "h:1", 0, None, asked_offset=5)
     assert [len(stitch([master, half], {"r1": 7001}, {})) for half in (other, off, same)] == [0, 0, 1]
+
+
+def test_who_can_fit_is_held_against_a_master() -> None:
+    rng = random.Random(3)
+
+    def half(number: int, is_master: bool) -> Half:
+        told = rng.choice([None, "full", "continue"]), rng.choice([None, "a", "b"]), rng.choice([None, 1, 2, 3])
+        return Half(str(number), "n", is_master, "", number, *told)
+
+    replicas = [half(number, False) for number in range(60)]
+    voters = _Voters(replicas)
+    for master in (half(number, True) for number in range(60)):
+        like = list(voters.like(master))
+        fits = {one.sync for one in replicas if _fits(master, one)}
+        assert {one.sync for one in like if _fits(master, one)} == fits and len(like) == len({id(one) for one in like})
