@@ -23,6 +23,8 @@ from pyrepl.mailbox.verbs import Command, Give, Renumber, RootClear, RootSet, Ta
 from pyrepl.mailbox.words import APART, Token
 
 GIVE: Final = "g"
+FIRST_EPOCH: Final = 1
+"""The first that has a root."""
 
 
 class MasteringOptions(NamedTuple):
@@ -271,7 +273,10 @@ class Mastering:
         self.core.send(box.holder, give, tag)
 
     def _arrived(self, event: Arrived) -> None:
-        """Ours. A root that takes over from one who could not clear leaves room for what that one gave out."""
+        """Ours. A root that takes over from one who could not clear leaves room for what was given out meanwhile.
+
+        In each epoch since the last that is known here another root may have taken over, and left as much room as this.
+        """
         box = self._box(event.box)
         is_takeover = box.token.epoch < event.token.epoch and event.token.term == 0
         self.core.rows.put_box(box._replace(token=event.token, holder=self.core.name, unconfirmed=False))
@@ -279,7 +284,8 @@ class Mastering:
             giver, tag = self._arriving.pop(event.box)
             self.core.send(giver, Ok(token=event.token), tag)
         if is_takeover and self._has_gap:
-            last = self.blocks.first(box.uidnext, MASTER) + self.blocks.takeover_gap - 1
+            epochs = event.token.epoch - max(box.token.epoch, FIRST_EPOCH)
+            last = self.blocks.first(box.uidnext, MASTER) + self.blocks.takeover_gap(epochs) - 1
             self.core.do([Renumber(user=box.user, box=by_guid(box), to=((last, last),), token=event.token)])
 
     def _box(self, guid: str) -> BoxRow:

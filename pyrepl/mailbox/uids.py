@@ -18,7 +18,8 @@ from pyrepl.mailbox.words import LAST_UID
 MASTER: Final = 0
 """The rest of the blocks of masters."""
 TAKEOVER_PART: Final = 100
-"""A takeover from one who could not clear leaves 1/100 of a gap: room for what it gave out and nobody heard of."""
+"""A takeover from one who could not clear leaves 1/100 of a gap for each epoch: room for what was given out in it and
+nobody heard of."""
 
 
 @final
@@ -51,6 +52,6 @@ class UidBlocks:
             uidnext = found[-1] + 1
         return found
 
-    @property
-    def takeover_gap(self) -> int:
-        return max(1, self.gap // TAKEOVER_PART)
+    def takeover_gap(self, epochs: int) -> int:
+        """The room that a takeover leaves, so many epochs after the last mastership that is known; at most a gap."""
+        return max(1, self.gap // TAKEOVER_PART) * max(1, min(epochs, TAKEOVER_PART))

@@ -39,6 +39,23 @@ def test_a_takeover_from_the_dead_leaves_room_for_what_they_gave_out() -> None:
     assert box.token == Token(2, 0) and box.holder == "b"
 
 
+def test_two_takeovers_that_know_nothing_of_each_other_give_out_different_uids() -> None:
+    cluster = ready("abw", witnesses="w")
+    cluster.cut("a", "b")
+    cluster.cut("a", "w")
+    cluster.say("m2>b 1 LOCK alice INBOX")
+    cluster.run(9.9)
+    assert "b>m2 1 OK uid=1001" in cluster.said(), "the root of epoch 2 leaves room for that of epoch 1"
+    cluster.say("m2>b * SAVE alice INBOX " + save("G1", "1001"))
+    cluster.say("m2>b * UNLOCK alice INBOX")
+    cluster.cut("b", "w")
+    cluster.link("a", "w")
+    cluster.run(3.0)
+    cluster.say("m1>a 1 LOCK alice INBOX")
+    cluster.run(9.0)
+    assert "a>m1 1 OK uid=2001" in cluster.said(), "that of epoch 3 leaves room for both"
+
+
 def test_a_root_that_all_have_cleared_for_goes_on_without_a_gap() -> None:
     cluster = ready("abc")
     cluster.nodes["a"].mastering.root.renew(cluster.now)

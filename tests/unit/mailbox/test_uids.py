@@ -14,7 +14,7 @@ def test_a_master_goes_on_and_others_leave_a_gap() -> None:
     blocks = UidBlocks(100_000, 2)
     assert [blocks.first(51, place) for place in (MASTER, 1, 2)] == [51, 100_051, 200_051]
     assert blocks.first(200_054, MASTER) == 300_054, "what was given out apart is another's block"
-    assert blocks.takeover_gap == 1000
+    assert [blocks.takeover_gap(epochs) for epochs in (0, 1, 2, 100, 5000)] == [1000, 1000, 2000, 100_000, 100_000]
 
 
 @given(st.integers(1, 5), st.integers(1, 50), st.lists(st.tuples(st.integers(1, 9_000), st.integers(0, 5)), min_size=2))
