@@ -55,6 +55,8 @@ if TYPE_CHECKING:
     import ssl
 
 TIMEOUT_S: Final = 60.0
+MOST_NAMED: Final = 1_000_000
+"""UIDs that a refusal may name: a line could name four thousand million."""
 MOST_UNANSWERED: Final = 100
 """SAVEs of `append_all` that are under way at once."""
 _READ_BYTES: Final = 256 * 1024
@@ -170,15 +172,17 @@ class MailboxClient:
 
     def copy(self, user: str, box: str, uids: Iterable[int], to: str) -> list[int]:
         """Copy messages; their UIDs in the other mailbox."""
-        return _each(self._ask(Copy(user=user, box=_box(box), uids=_uids(uids), to=_box(to))).uids)
+        wanted = set(uids)
+        return _each(self._ask(Copy(user=user, box=_box(box), uids=_uids(wanted), to=_box(to))).uids, len(wanted))
 
     def move(self, user: str, box: str, uids: Iterable[int], to: str) -> list[int]:
         """Move messages, all or none of them; their UIDs in the other mailbox."""
-        wanted = _uids(uids)
+        every = set(uids)
+        wanted = _uids(every)
         self._ask(TxBegin(user=user, tx=_TX), is_answered=False)
         self._ask(Copy(user=user, box=_box(box), uids=wanted, to=_box(to), tx=_TX))
         self._ask(Expunge(user=user, box=_box(box), uids=wanted, tx=_TX))
-        return _each(self._ask(TxEnd(user=user, tx=_TX)).uids)
+        return _each(self._ask(TxEnd(user=user, tx=_TX)).uids, len(every))
 
     def fetch(self, user: str, guid: str) -> bytes:
         """The text of a message, from any mailbox of the user that has it."""
@@ -362,7 +366,7 @@ def _ok(answer: Command) -> Ok:
 
 def _refusal(answer: Command) -> MailboxError:
     if isinstance(answer, No):
-        return MailboxError(str(Reason[answer.reason]), answer.why, tuple(_each(answer.uids)))
+        return MailboxError(str(Reason[answer.reason]), answer.why, tuple(_each(answer.uids, MOST_NAMED)))
     return MailboxError("BAD", answer.why if isinstance(answer, Bad) else f"{answer.VERB} was not expected")
 
 
@@ -375,5 +379,8 @@ def _uids(uids: Iterable[int]) -> Uids:
     return ranges(sorted(set(uids)))
 
 
-def _each(uids: Uids) -> list[int]:
+def _each(uids: Uids, most: int) -> list[int]:
+    """Raises MailboxError BAD where these are more than `most`."""
+    if sum(last - first + 1 for first, last in uids) > most:
+        raise MailboxError("BAD", f"the node named more than {most} UIDs")
     return [uid for first, last in uids for uid in range(first, last + 1)]

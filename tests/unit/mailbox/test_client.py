@@ -123,6 +123,7 @@ def test_texts_and_folders(path: Path) -> None:
         (b"TAG NO MODIFIED uids=3:4\n", "MODIFIED", (3, 4)),
         (b"TAG BAD why=no\n", "BAD", ()),
         (b"* BAD why=gone\n", "BAD", ()),
+        (b"TAG NO MODIFIED uids=1:4000000000\n", "BAD", ()),
         (b"TAG FROB\n", "BAD", ()),
     ],
 )
@@ -132,6 +133,14 @@ def test_a_refusal_is_an_error(path: Path, answer: bytes, reason: str, uids: tup
         with pytest.raises(MailboxError) as raised:
             mail.store("alice", "INBOX", [3, 4], add=["\\Seen"])
         assert (raised.value.reason, raised.value.uids) == (reason, uids)
+        mail.close()
+
+
+def test_more_uids_than_were_copied_are_not_taken(path: Path) -> None:
+    with node(path, b"TAG OK uids=1:4000000000\n"):
+        mail = MailboxClient(str(path))
+        with pytest.raises(MailboxError, match="more than 2 UIDs"):
+            mail.copy("alice", "INBOX", [3, 4], "Archive")
         mail.close()
 
 
