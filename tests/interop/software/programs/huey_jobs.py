@@ -1,11 +1,26 @@
 """Huey: tasks, a retry, a delay, a pipeline, a lock and priorities, by a consumer in the same process."""
 
 import sys
+import time
 from typing import Any
 
 from huey import PriorityRedisHuey, RedisExpireHuey
+from huey.exceptions import TaskException
 
 PORT = int(sys.argv[1])
+
+
+def after_retries(result: Any) -> int:
+    """What the task came to. The error of an attempt is its result until the next attempt is through."""
+    end = time.monotonic() + 60
+    while True:
+        try:
+            return int(result.get(blocking=True, timeout=60, preserve=True))
+        except TaskException:
+            if time.monotonic() > end:
+                raise
+            result.reset()
+            time.sleep(0.05)
 
 
 def check(huey: Any) -> None:
@@ -32,8 +47,7 @@ def check(huey: Any) -> None:
     try:
         results = [double(number) for number in range(50)]
         assert [result(blocking=True, timeout=60) for result in results] == [2 * number for number in range(50)]
-        again = second_time()
-        assert again(blocking=True, timeout=60, revoke_on_timeout=False, preserve=True) is not None
+        assert after_retries(second_time()) == 2
         assert double.schedule((21,), delay=1)(blocking=True, timeout=60) == 42
         assert huey.enqueue(double.s(1).then(double).then(double)).get(blocking=True, timeout=60) == [2, 4, 8]
         assert locked()(blocking=True, timeout=60) == "held"
