@@ -137,6 +137,7 @@ class Core:
         for user in sorted(stored):
             recovery = works_at_start(self.rows, user, self.origin, stored[user])
             self._works.extend(recovery.works)
+            self.merger.kept.update(recovery.kept)
             self._notices.extend(recovery.notices)
             for guid, uid in recovery.passed.items():
                 self.do([Renumber(user=user, box=Box(guid, True), to=((uid, uid),), token=Token(0, 0))])

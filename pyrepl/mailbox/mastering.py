@@ -73,7 +73,7 @@ class Mastering:
     def first_uid(self, box: BoxRow, token: Token) -> int:
         """The first UID that may be given out under a token."""
         place = self.members.place(self.core.name) if token.term == APART else MASTER
-        return self.blocks.first(box.uidnext, place)
+        return self.blocks.first(self.core.merger.least_uid(box), place)
 
     # LOCK and UNLOCK
 

@@ -75,6 +75,13 @@ class Merger:
     def __init__(self, rows: Rows, name: str) -> None:
         self.rows: Final = rows
         self.name: Final = name
+        self.kept: Final[dict[str, dict[str, int]]] = {}
+        """Mailbox -> message -> UID, where clients have seen it and the op that brought it is to come again."""
+
+    def least_uid(self, box: BoxRow) -> int:
+        """The lowest UID that no client has seen, nor one above."""
+        kept = self.kept.get(box.guid)
+        return max(box.uidnext, *(uid + 1 for uid in kept.values())) if kept else box.uidnext
 
     def apply(self, op: Op, texts: Texts, effects: Effects) -> None:
         """Apply one op that is due. An op on nothing that we know changes nothing."""
@@ -177,7 +184,8 @@ class Merger:
         """May a message get this UID here? Not below one that clients may have seen."""
         box = self.rows.box(guid)
         assert box is not None
-        if uid >= box.uidnext:
+        was_seen = self.kept.get(guid, {}).pop(message, UNPLACED)
+        if uid >= (box.uidnext if was_seen == uid else self.least_uid(box)):
             self.rows.put_box(box._replace(uidnext=uid + 1))
             return True
         effects.unplaced.add(guid)

@@ -22,6 +22,7 @@ from pyrepl.mailbox.root import TAG as ROOT
 from pyrepl.mailbox.rows import Rows
 from pyrepl.mailbox.saving import Saving
 from pyrepl.mailbox.tasks import Fail
+from pyrepl.mailbox.uids import MASTER
 from pyrepl.mailbox.verbs import (
     Ack,
     Check,
@@ -203,7 +204,7 @@ class Node:
             return
         if box is None or not rows:
             return
-        uids = self.mastering.blocks.some(box.uidnext, 0, len(rows))
+        uids = self.mastering.blocks.some(self.core.merger.least_uid(box), MASTER, len(rows))
         op = Renumber(
             user=box.user, box=by_guid(box), to=ranges(uids), guids=tuple(row.guid for row in rows), token=token
         )

@@ -39,17 +39,18 @@ from pyrepl.mailbox.words import Dot
 
 
 class Recovery(NamedTuple):
-    """Works that make the store what the rows say; mailbox -> the last UID that was shown and is to be passed; and what
-    is unknown or missing, for people."""
+    """Works that make the store what the rows say; mailbox -> the last UID that was shown and is to be passed; what is
+    unknown or missing, for people; and mailbox -> message -> its UID, of those that stay as their ops come again."""
 
     works: list[Work]
     passed: dict[str, int]
     notices: list[Notice]
+    kept: dict[str, dict[str, int]]
 
 
 def works_at_start(rows: Rows, user: str, origin: str, stored: dict[str, StoredBox]) -> Recovery:
     """`stored`: GUID -> mailbox, of one user whose Maildir is there; `origin` is our name in dots."""
-    found = Recovery([], {}, [])
+    found = Recovery([], {}, [], {})
     held = rows.held()
     stored = {guid: _without_committed(rows, there, held) for guid, there in stored.items()}
     shown = view(rows, user)
@@ -110,6 +111,7 @@ def _compare_unshown(rows: Rows, user: str, origin: str, guid: str, there: Store
     else:
         went = [name for name in there.messages if name not in brought or brought[name].origin == origin]
         found.works.extend(RemoveMessage(user, guid, name) for name in went)
+        found.kept[guid] = {name: has.uid for name, has in there.messages.items() if name not in went}
 
 
 def _is_gone(rows: Rows, box: str, guid: str, has: Stored) -> bool:
@@ -133,6 +135,8 @@ def _compare_messages(rows: Rows, origin: str, box: BoxRow, there: StoredBox, fo
                 found.works.append(RemoveMessage(box.user, box.guid, guid))
             elif has.at is None:
                 unknown += 1
+            else:
+                found.kept.setdefault(box.guid, {})[guid] = has.uid
         if is_passed and has.uid >= box.uidnext:
             found.passed[box.guid] = max(has.uid, found.passed.get(box.guid, 0))
     missing = sum(1 for row in rows.messages(box.guid) if row.uid != UNPLACED and row.guid not in there.messages)

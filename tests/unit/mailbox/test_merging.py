@@ -151,3 +151,14 @@ def test_p1_a_record_gives_messages_a_modseq_and_without_messages_raises_the_hig
     rows, _ = merge(save("G1", 1, Dot("a", 2)), of_messages, of_the_mailbox)
     row, box = rows.message(GUID, "G1"), rows.box(GUID)
     assert row is not None and box is not None and (row.modseq, box.highest) == (9, 20)
+
+
+def test_nothing_comes_below_what_clients_saw_before_a_crash() -> None:
+    rows, effects = MemoryRows(), Effects()
+    merger = Merger(rows, "x")
+    merger.kept[GUID] = {"G1": 9, "G3": 12}
+    for op in (CREATE, save("G2", 4, Dot("b", 1)), save("G1", 9, Dot("a", 2))):
+        merger.apply(op, {"G1": "drop", "G2": "drop"}, effects)
+    assert [(row.guid, row.uid) for row in rows.messages(GUID)] == [("G2", UNPLACED), ("G1", 9)]
+    box = rows.box(GUID)
+    assert box is not None and box.uidnext == 10 and merger.least_uid(box) == 13
