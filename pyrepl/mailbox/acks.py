@@ -36,6 +36,9 @@ class Acks:
     def __init__(self, core: Core) -> None:
         self.core: Final = core
         self._waiting: list[_Ack] = []
+        """By `until`: all wait for as long."""
+        self._seen: tuple[object, ...] | None = None
+        """What was known of the others when nobody more could be answered; None if somebody waits since then."""
         self._made = 0
 
     def ask_tag(self, tag: str) -> str:
@@ -49,6 +52,7 @@ class Acks:
         """Answer when another node has the op `at`."""
         assert at is not None
         if tag != UNTAGGED:
+            self._seen = None
             self._waiting.append(_Ack(client, tag, at, answer, now + ACK_TIMEOUT_S))
 
     def acked(self, peer: str, at: Dot) -> None:
@@ -61,7 +65,9 @@ class Acks:
 
     def tick(self, now: float) -> None:
         """Answer those whose op another node has, and those for whom none can be reached."""
-        if not self._waiting:
+        # Asked at each step of the node. What others hold only grows, so the sum tells whether it did.
+        seen = tuple((peer.is_up, sum(peer.held.values())) for peer in self.core.peers.values())
+        if not self._waiting or (seen == self._seen and now < self._waiting[0].until):
             return
         left: list[_Ack] = []
         vectors = [peer.held for peer in self.core.peers.values()]
@@ -75,7 +81,7 @@ class Acks:
             if not acks and self.core.peers:
                 self.core.note("single_copy", f"{ack.at.origin}:{ack.at.seq}")
             self.core.reply(ack.client, ack.tag, ack.answer.replaced(acks=acks))
-        self._waiting = left
+        self._waiting, self._seen = left, seen
 
     def next_deadline(self) -> float:
         return min(ack.until for ack in self._waiting) if self._waiting else float("inf")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.scenario.mailbox.cluster import ready, save
+from tests.scenario.mailbox.cluster import Cluster, ready, save
 
 
 def test_v8_a_tagged_save_is_answered_when_another_node_has_it() -> None:
@@ -31,3 +31,10 @@ def test_v8_who_does_not_answer_in_time_is_not_waited_for() -> None:
     assert "a>m1 1 OK uid=1 at=a:2 acks=0" not in cluster.said()
     cluster.run(0.2)
     assert "a>m1 1 OK uid=1 at=a:2 acks=0" in cluster.said()
+
+
+def test_v8_a_node_alone_answers_at_once() -> None:
+    cluster = Cluster("a")
+    cluster.run(4)
+    cluster.say("m1>a 1 CREATE alice INBOX")
+    assert "a>m1 1 OK at=a:1 acks=0" in cluster.said("OK")
