@@ -13,6 +13,10 @@ WORKER_IS_GONE: Final = (
     "a process of Spark's that reads or computes has ended in the middle of it: killed from outside, or for want of"
     " memory (see the kernel's log).\nWhat earlier runs have read is kept; run it again"
 )
+WORKER_IS_LATE: Final = (
+    "a process of Spark's has not started within 10 s: the machine is too busy.\n"
+    "Nothing that was read is lost; run it again when there is less to do"
+)
 MAKE_ROOM: Final = "make room or see to its permissions, then run it again: nothing that was read before is lost"
 NO_SPACE: Final = "No space left on device"
 DISK_FULL: Final = (
@@ -27,6 +31,10 @@ _DAMAGED: Final = ("polars.exceptions.", "pyarrow.lib.ArrowInvalid", "[FAILED_RE
 """What begins the cause where a file of the tables is no Parquet."""
 _UNWRITTEN: Final = "pyrepl.metrics.part.WriteError: "
 """What begins the error of a Spark task that cannot write its part."""
+_LATE: Final = "Python worker failed to connect back"
+_REFUSED: Final = "pyrepl.errors.ConfigError: "
+"""What begins the error of a process of Spark's that plans what a stream reads, where that has words for people."""
+_TRACE: Final = "Traceback (most recent call last):"
 _CAUSED: Final = "Caused by: "
 _RAISED: Final = re.compile(r"(\w+\.)*\w*(Error|Exception)\b")
 """Begins the last line of a Python traceback, in the first column."""
@@ -54,6 +62,16 @@ def in_our_words(error: Exception) -> str:
     return ""
 
 
+def is_of_python(error: Exception) -> bool:
+    """Is it an error of a Python process of Spark's, and none of Spark itself?"""
+    return _TRACE in str(error)
+
+
+def is_late(error: Exception) -> bool:
+    """Has a Python process not started in the time that Spark waits for it?"""
+    return _LATE in str(error)
+
+
 def _told(whole: str, cause: str) -> str:
     if any(words in whole for words in _WORKER_ENDED):
         return WORKER_IS_GONE
@@ -63,6 +81,10 @@ def _told(whole: str, cause: str) -> str:
         return (
             f"the workers' Python is {found[1]}, and ours {found[2]}: set PYSPARK_PYTHON to a Python {found[2]} {THERE}"
         )
+    if _LATE in whole:
+        return WORKER_IS_LATE
+    if cause.startswith(_REFUSED):
+        return cause.removeprefix(_REFUSED)
     if cause.startswith(_DAMAGED):
         return f"the folder tables of --out is damaged ({cause}): remove it, and all logs are read anew"
     return f"Spark failed: {cause}"
@@ -71,7 +93,7 @@ def _told(whole: str, cause: str) -> str:
 def cause_in(text: str) -> str:
     """The line of a Spark error that says why: the error under a Python worker's traceback, else the innermost cause,
     else its own first line."""
-    _, found, trace = text.partition("Traceback (most recent call last):")
+    _, found, trace = text.partition(_TRACE)
     lines = [line for line in trace.splitlines() if _RAISED.match(line)] if found else []
     lines += [line.removeprefix(_CAUSED) for line in reversed(text.splitlines()) if line.startswith(_CAUSED)]
     lines += [line.strip(" :") for line in text.splitlines() if not line.startswith("An error occurred while calling")]

@@ -21,10 +21,10 @@ from types import FrameType
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from pyrepl.analysis.asked import Asked
-from pyrepl.analysis.failures import SPARK_IS_GONE, CannotRun, in_our_words
+from pyrepl.analysis.failures import SPARK_IS_GONE, CannotRun, in_our_words, is_late, is_of_python
 from pyrepl.analysis.files import library_of_charts, replace, write_all
 from pyrepl.analysis.progress import Progress
-from pyrepl.analysis.spark import SIGNALS, answers_by_spark, by_spark, spark_for
+from pyrepl.analysis.spark import SIGNALS, answers_by_spark, spark_for
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -39,6 +39,8 @@ CHECKPOINT: Final = "checkpoint"
 REMOVE_IT: Final = (
     "remove that folder and start again.\nNothing is lost and nothing counts twice: what was read stands in tables/"
 )
+_STARTS: Final = 10
+"""Of the stream, Spark waits 10 s for its source each time."""
 _LOOK_S: Final = 0.5
 _GRACE_S: Final = 1.0
 """So long a signal is waited for after Java has gone: whoever ends a service may end Java a moment before us."""
@@ -95,36 +97,46 @@ def _follower(
                 write_all(report, results, _out(asked), made_of(load(tables), wanted), library)
                 told(batch_of(report, read, asked))
 
-            yield spark, Follower(by_spark(spark), wanted, answered)
+            yield spark, Follower(wanted, answered)
 
 
 def _run(spark: SparkSession, follower: Follower, asked: Asked, signals: SimpleQueue[int]) -> None:
     """Run batch after batch. Returns when a signal asked for the end; raises the error that ended the stream
-    otherwise."""
+    otherwise. A stream whose source did not start in time, on a machine that is busy, is started again."""
+    checkpoint = _out(asked) / CHECKPOINT
+    for left in reversed(range(_STARTS)):
+        ended = _streamed(spark, follower, asked, checkpoint, signals)
+        if ended is None:
+            return
+        if follower.error is not None:
+            raise follower.error
+        if not left or not is_late(ended):
+            raise _of_spark(ended, checkpoint) from None
+
+
+def _streamed(
+    spark: SparkSession, follower: Follower, asked: Asked, checkpoint: Path, signals: SimpleQueue[int]
+) -> Exception | None:
+    """Run the stream until it ends; what has ended it, None if a signal asked for that."""
     from pyrepl.metrics import follow as job
 
-    checkpoint = _out(asked) / CHECKPOINT
     try:
-        query = job.follow(spark, follower, checkpoint, asked.every_s)
+        query = job.follow(spark, follower, checkpoint, str(time.time_ns()), asked.every_s)
     except Exception as error:
-        raise _of_spark(error, checkpoint) from None
+        return error
     if _was_asked_to_end(query, signals):
         with contextlib.suppress(Exception):
             query.stop()
-        return
-    if follower.error is not None:
-        raise follower.error
-    ended = query.exception()
-    if ended is None:
-        raise CannotRun("Spark ended the stream and does not say why: start again")
-    raise _of_spark(ended, checkpoint)
+        return None
+    ended: Exception | None = query.exception()
+    return ended or CannotRun("Spark ended the stream and does not say why: start again")
 
 
 def _of_spark(error: Exception, checkpoint: Path) -> Exception:
-    """The error for a stream that ended though no batch of ours failed: unless Java is gone, its checkpoint is
-    blamed."""
+    """The error for a stream that ended though no batch of ours failed: unless Java is gone, or the source failed, its
+    checkpoint is blamed."""
     told = in_our_words(error)
-    if not told or told == SPARK_IS_GONE:
+    if not told or told == SPARK_IS_GONE or is_of_python(error) or is_late(error):
         return error
     return CannotRun(f"{told}\nIts own notes in {checkpoint} may be damaged: {REMOVE_IT}")
 

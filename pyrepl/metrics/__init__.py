@@ -8,6 +8,8 @@ given, packed     what may be given as a log; what is in a packed one
 plan, manifest    which ranges are new; what has been read
     ingest        all that is new is read and counted in
     reading       Spark's tasks read it, in mapInArrow
+follow            logs as they grow, in a stream of Spark's
+    source, plans what is new of them as a source of the stream; what a batch reads, so that it can be run again
 rollup            what a part comes to, kept beside it; all questions are answered from that
     ends, samples, percentiles                   halves of syncs; values, spans and streams of samples
 parts, groups     which rollups, or rows, answer a question; which nodes are analysed together

@@ -1,34 +1,37 @@
 """Follows logs as they grow, by Spark's Structured Streaming: every batch reads what is new into the same tables.
 
-The stream is a clock, Spark's source of one row per batch; what there is to read is found by the plan of a batch run
-(plan.py), as Spark's own file sources see new files and not that files grow. A batch reads by ingest and answers by
-whatever `answer` is, which is run.answer in the command: no transformation stands here.
+    source.py   what is new is read, range by range; where nothing is, there is no batch
+    plans.py    what was read is counted in
+    `answer`    makes all results anew; run.answer in the command
 
 Exactly once: the manifest is replaced as a whole, and names with one stroke the parts that count and how far each file
-was read. Spark's checkpoint keeps the number of the batch alone.
+was read. Spark's checkpoint has the plan of each batch, which counts for one manifest alone.
 
     killed                                what the next start does
-    while lines are read                  sweeps the parts that no manifest names, reads the lines again
-    between the manifest and the commit   runs the batch again: nothing is new, the answers are written again
+    before Spark has noted the plan       plans anew
+    while lines are read                  runs the batch again: reads the ranges of its plan again
+    between the manifest and the commit   runs the batch again: its plan is void, the answers are written again
     after the commit                      goes on
 
-The watermark tells what is final and drops nothing: a line that comes later than that corrects what it concerns.
+The watermark tells what is final and drops nothing: a line that comes later than that corrects what it concerns. It is
+not Spark's, which is that of the batch before, and is lost with the checkpoint; state is what the parts came to, which
+stands in the tables (base.py, keep.py), and not in Spark's state stores.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-from pyrepl.metrics.ingest import Read, Reading, ingest
-from pyrepl.metrics.manifest import MERGE_BYTES
+from pyrepl.metrics import plans
+from pyrepl.metrics.ingest import Read
+from pyrepl.metrics.reading import TOLD, told_of
 from pyrepl.metrics.run import Wanted
-
-CLOCK: Final = "rate-micro-batch"
+from pyrepl.metrics.source import Logs, options
 
 
 def watermark(nodes: Iterable[Mapping[str, Any]], late_us: int) -> int | None:
@@ -42,22 +45,20 @@ def watermark(nodes: Iterable[Mapping[str, Any]], late_us: int) -> int | None:
 
 
 class Follower:
-    """What a batch does: `reading` reads, `answer` is called with what was read, after the first batch and whenever
-    there was any."""
+    """What becomes of a batch: it is counted in, and `answer` is called with what was read, after the first batch and
+    whenever there was any."""
 
-    def __init__(self, reading: Reading, wanted: Wanted, answer: Callable[[Read], None]) -> None:
-        self._reading = reading
-        self._wanted = wanted
+    def __init__(self, wanted: Wanted, answer: Callable[[Read], None]) -> None:
+        self.wanted = wanted
         self._answer = answer
         self._has_answered = False
         self.error: Exception | None = None
 
-    def take(self, _clock: DataFrame, _number: int) -> None:
-        """One batch; for foreachBatch. The error that ends it is kept, as Spark tells only its text."""
+    def take(self, told: DataFrame, _number: int) -> None:
+        """One batch, rows as reading.TOLD; for foreachBatch. The error that ends it is kept, as Spark tells only its
+        text."""
         try:
-            wanted = self._wanted
-            # A log may be away for a moment, while it is rotated or its folder is mounted anew.
-            read = ingest(self._reading, wanted.logs, wanted.tables, wanted.zone, MERGE_BYTES, absent_ok=True)
+            read = plans.take_in(self.wanted.tables, told_of(told))
             if read.lines or not self._has_answered:
                 self._answer(read)
                 self._has_answered = True
@@ -67,14 +68,17 @@ class Follower:
 
 
 def follow(
-    spark: SparkSession, follower: Follower, checkpoint: Path, every_s: float = 10, *, once: bool = False
+    spark: SparkSession, follower: Follower, checkpoint: Path, start: str, every_s: float = 10, *, once: bool = False
 ) -> StreamingQuery:
-    """Start it: a batch every `every_s` seconds, or as soon as the one before is done; with `once` a single batch.
+    """Start it: it looks every `every_s` seconds, or as soon as a batch is done; with `once` a single time.
 
-    `checkpoint` is Spark's folder. It may be removed: which lines were read stands in the manifest.
+    `checkpoint` is Spark's folder. It may be removed: which lines were read stands in the manifest. `start` is a name
+    for this start, another one each time.
     """
-    clock = spark.readStream.format(CLOCK).option("rowsPerBatch", 1).load()
-    writer = clock.writeStream.foreachBatch(follower.take).option("checkpointLocation", str(checkpoint.absolute()))
+    spark.dataSource.register(Logs)
+    about = options(follower.wanted, start, spark.sparkContext.defaultParallelism)
+    told = spark.readStream.format(Logs.name()).schema(TOLD).options(**about).load()
+    writer = told.writeStream.foreachBatch(follower.take).option("checkpointLocation", str(checkpoint.absolute()))
     timed = (
         writer.trigger(availableNow=True)
         if once

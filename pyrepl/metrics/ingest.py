@@ -89,7 +89,7 @@ def take_in(reading: Reading, found: News, tables: Path, zone: str = UTC) -> Rea
     """Read it and count it in."""
     told = read(reading, found.splits, tables, zone)
     count_in(found.known, told, found.tails, tables)
-    return Read(len({one.file_id for one in told}), *_sums(told))
+    return of_told(told)
 
 
 def count_in(known: Manifest, told: Iterable[Told], tails: Iterable[Split], tables: Path) -> None:
@@ -100,8 +100,10 @@ def count_in(known: Manifest, told: Iterable[Told], tails: Iterable[Split], tabl
     manifests.save(tables, known)
 
 
-def _sums(told: list[Told]) -> tuple[int, int, int]:
-    return sum(one.lines for one in told), sum(one.read for one in told), sum(one.unparsed for one in told)
+def of_told(told: Sequence[Told]) -> Read:
+    """What was done, by what became of the ranges."""
+    lines, size, unparsed = (sum(getattr(one, name) for one in told) for name in ("lines", "read", "unparsed"))
+    return Read(len({one.file_id for one in told}), lines, size, unparsed)
 
 
 def read(reading: Reading, splits: Sequence[Split], tables: Path, zone: str) -> list[Told]:

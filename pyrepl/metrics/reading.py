@@ -115,7 +115,7 @@ def size_of(split: Split) -> int:
 
 
 def read(ranges: DataFrame, tables: Path, zone: str) -> DataFrame:
-    """Ranges as SPLITS has them, partitioned as they are to be read -> TOLD. Also for a stream."""
+    """Ranges as SPLITS has them, partitioned as they are to be read -> TOLD."""
     return ranges.mapInArrow(partial(read_batches, tables=str(tables), zone=zone), TOLD)
 
 
@@ -124,14 +124,20 @@ def read_batches(batches: Iterable[Any], tables: str, zone: str) -> Iterator[Any
     for batch in batches:
         for row in batch.select(Split._fields).to_pylist():
             told = read_split(Split(**row), tables, zone)
-            yield pa.RecordBatch.from_pylist([_row(told)], _TOLD)
+            row = _row(told)
+            yield pa.RecordBatch.from_pylist([row | {"wrappers": list(told.wrappers.items())}], _TOLD)
+
+
+def read_ranges(ranges: Iterable[tuple[Any, ...]], tables: str, zone: str) -> Iterator[tuple[Any, ...]]:
+    """For a stream's source: ranges by the fields of Split in, rows of TOLD out, one for each as soon as it is read."""
+    for split in ranges:
+        yield tuple(_row(read_split(Split(*split), tables, zone)).values())
 
 
 def _row(told: Told) -> dict[str, Any]:
     row = {one.name: getattr(told, one.name) for one in fields(told)}
     row["seqs"] = [dict(zip(_SEQ, seq, strict=True)) for seq in told.seqs]
     row["marks"] = [json.dumps(mark) for mark in told.marks]
-    row["wrappers"] = list(told.wrappers.items())
     return row
 
 

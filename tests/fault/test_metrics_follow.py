@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import os
+import random
 import signal
 import subprocess
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -35,6 +38,7 @@ class Folder:
 
     def __init__(self, folder: Path) -> None:
         self.logs, self.out, self.told = folder / "logs", folder / "out", folder / "stderr"
+        self.said = folder / "stdout"
         self.logs.mkdir()
         self.command = [*pyrepl_command(), "metrics", str(self.logs), "--out", str(self.out), "--master", "local[1]"]
 
@@ -44,10 +48,10 @@ class Folder:
 
     @contextmanager
     def followed(self) -> Iterator[subprocess.Popen[bytes]]:
-        with self.told.open("wb") as told:
+        with self.told.open("wb") as told, self.said.open("ab") as said:
             process = subprocess.Popen(
                 [*self.command, "--follow", "--every", "1s"],
-                stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=told,
+                stdin=subprocess.DEVNULL, stdout=said, stderr=told,
                 env=QUICK_JAVA, preexec_fn=die_with_parent,
             )  # fmt: skip
         try:
@@ -55,6 +59,15 @@ class Folder:
         finally:
             process.kill()
             process.wait()
+
+    def planned(self) -> float:
+        """When the last batch was planned; 0 if none was. Unix seconds."""
+        path = self.out / "tables" / "plan.json"
+        return path.stat().st_mtime if path.exists() else 0
+
+    def batches(self) -> int:
+        """How many batches with news were told."""
+        return self.said.read_bytes().count(b"\n")
 
     def stop(self, process: subprocess.Popen[bytes], number: signal.Signals) -> None:
         process.send_signal(number)
@@ -129,6 +142,98 @@ def by_pandas(results: Path) -> tuple[int, int]:
     """The same."""
     files, syncs, totals = (pd.read_parquet(results / name) for name in ("files", "syncs", "totals"))
     return int(files["lines"].sum()), len(syncs) - int(totals["syncs"][0])
+
+
+class Pair:
+    """A master and its replica, which sync again and again and tell of it in event logs; those are rotated."""
+
+    def __init__(self, folder: Folder, chance: random.Random) -> None:
+        self._folder, self._chance = folder, chance
+        self._seqs = {"master": 0, "replica": 0}
+        self._rotated = {"master": 0, "replica": 0}
+        self.syncs: list[str] = []
+
+    @property
+    def lines(self) -> int:
+        return sum(self._seqs.values())
+
+    def go_on(self) -> None:
+        """Another sync, a line of it written in two pieces, and now and then a rotation, as logrotate does it."""
+        sync = f"10.0.0.2:6379/{len(self.syncs)}"
+        self.syncs.append(sync)
+        for end in ("replica", "master"):
+            lines = b"".join(self._line(end, event, sync=sync, **told) for event, told in SYNC)
+            cut = self._chance.randrange(len(lines))
+            self._folder.append(f"{end}.jsonl", lines[:cut])
+            time.sleep(self._chance.choice((0, 0, 0.05)))
+            self._folder.append(f"{end}.jsonl", lines[cut:])
+            if self._chance.random() < 0.03:
+                self._rotate(end)
+
+    def go_on_for(self, process: subprocess.Popen[bytes], begun: Callable[[], float], span_s: float) -> None:
+        """Until so long after `begun` gives something else than now."""
+        before, end = begun(), math.inf
+        while time.monotonic() < end:
+            assert process.poll() is None, self._folder.told.read_text()
+            self.go_on()
+            if end == math.inf and begun() != before:
+                end = time.monotonic() + span_s
+            time.sleep(self._chance.uniform(0, 0.2))
+
+    def _line(self, end: str, event: str, **told: Any) -> bytes:
+        self._seqs[end] += 1
+        head = {"v": 1, "at_us": time.time_ns() // 1000, "mono_us": time.monotonic_ns() // 1000, "seq": self._seqs[end],
+                "node": end, "run": f"{end:0>40}", "role": end, "replid": "a" * 40, "offset": 9000}  # fmt: skip
+        peer = "10.0.0.2:6379" if end == "master" else "10.0.0.1:6379"
+        return json.dumps(head | {"event": event, "end": end, "peer": peer} | told).encode() + b"\n"
+
+    def _rotate(self, end: str) -> None:
+        for number in range(self._rotated[end], -1, -1):
+            name = f"{end}.jsonl.{number}" if number else f"{end}.jsonl"
+            (self._folder.logs / name).rename(self._folder.logs / f"{end}.jsonl.{number + 1}")
+        self._rotated[end] += 1
+
+
+SYNC: tuple[tuple[str, dict[str, Any]], ...] = (
+    ("psync_asked", {}),
+    ("psync_decided", {"verdict": "continue", "asked_offset": 8000, "missing_bytes": 1000}),
+)
+"""What both ends tell of a partial resync."""
+
+
+@pytest.mark.timeout(3600)
+@pytest.mark.parametrize(("kills", "seconds"), [(1, 0), pytest.param(5, 600, marks=pytest.mark.matrix)])
+def test_killed_at_random(tmp_path: Path, kills: int, seconds: float) -> None:
+    """So many times at least, and for so long: every sync is told once, and no reader sees half of a table. CI has the
+    short form, `make matrix` that of ten minutes and 10,000 reads."""
+    folder, chance = Folder(tmp_path), random.Random(17)
+    pair, until, killed = Pair(folder, chance), time.monotonic() + seconds, 1
+    pair.go_on()
+    with contextlib.ExitStack() as stack:
+        begun = time.monotonic()
+        with folder.followed() as process:
+            folder.wait_for_lines(process, pair.lines)
+            start_s = time.monotonic() - begun
+            batch_s = (folder.out / "follow.json").stat().st_mtime - folder.planned()
+            readers = [stack.enter_context(Reader(folder.out / "results", read)) for read in (by_duckdb, by_pandas)]
+            pair.go_on_for(process, folder.planned, chance.uniform(0, batch_s))
+        while killed < kills or time.monotonic() < until:
+            with folder.followed() as process:
+                if chance.random() < 0.2:
+                    pair.go_on_for(process, time.monotonic, chance.uniform(0, start_s))
+                else:
+                    pair.go_on_for(process, folder.planned, chance.uniform(0, batch_s))
+            killed += 1
+        with folder.followed() as process:
+            folder.wait_for_lines(process, pair.lines)
+            folder.stop(process, signal.SIGTERM)
+    told = [row["sync"] for row in folder.answer()["syncs"]]
+    reads = [reader.reads for reader in readers]
+    print(f"{killed} kills, {folder.batches()} batches, {pair.lines} lines, {len(pair.syncs)} syncs, {reads} reads")
+    assert sorted(told) == sorted(pair.syncs)
+    assert folder.answer()["top"]["unparsed_lines"] == 0
+    assert [fault for reader in readers for fault in reader.failed] == []
+    assert all(reader.counts == sorted(reader.counts) for reader in readers), "no line that was told is lost again"
 
 
 @pytest.mark.timeout(3600)

@@ -11,8 +11,11 @@ from pyrepl.analysis.failures import (
     SPARK_IS_GONE,
     THERE,
     WORKER_IS_GONE,
+    WORKER_IS_LATE,
     cause_in,
     in_our_words,
+    is_late,
+    is_of_python,
 )
 
 
@@ -73,6 +76,13 @@ def test_errors_of_spark_are_told_and_others_are_not() -> None:
     assert in_our_words(other) == (
         f"the workers' Python is 3.9, and ours 3.11: set PYSPARK_PYTHON to a Python 3.11 {THERE}"
     )
+    refused = Py4JError(
+        "Traceback (most recent call last):\n  at\npyrepl.errors.ConfigError: /out/tables: remove it\n\nJVM"
+    )
+    assert in_our_words(refused) == "/out/tables: remove it"
+    late = Py4JError("An error.\nCaused by: org.apache.spark.SparkException: Python worker failed to connect back.")
+    assert in_our_words(late) == WORKER_IS_LATE and is_late(late) and not is_late(refused)
+    assert is_of_python(refused) and not is_of_python(no_answer)
     for error in (Py4JNetworkError("Answer from Java side is empty"), ConnectionRefusedError(), no_answer):
         assert in_our_words(error) == SPARK_IS_GONE
     assert in_our_words(ValueError("ours")) == ""

@@ -122,8 +122,9 @@ def test_a_damaged_checkpoint_is_told_with_what_to_do(monkeypatch: pytest.Monkey
         run(monkeypatch, Query(0, why=damaged), SimpleQueue())
     monkeypatch.setattr(job, "follow", refused)
     nothing: Any = None
+    given: Any = Batch()
     with pytest.raises(CannotRun, match="missing") as at_once:
-        metrics_follow._run(nothing, nothing, Asked(("log",), Path("out")), SimpleQueue())
+        metrics_follow._run(nothing, given, Asked(("log",), Path("out")), SimpleQueue())
     assert str(later.value) == str(at_once.value)
     assert str(later.value).endswith(f"Its own notes in out/checkpoint may be damaged: {metrics_follow.REMOVE_IT}")
 
@@ -131,3 +132,28 @@ def test_a_damaged_checkpoint_is_told_with_what_to_do(monkeypatch: pytest.Monkey
 def test_a_java_that_is_gone_is_no_damaged_checkpoint(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ConnectionRefusedError):
         run(monkeypatch, Query(0, why=ConnectionRefusedError()), SimpleQueue())
+
+
+def test_a_plan_that_failed_is_no_damaged_checkpoint(monkeypatch: pytest.MonkeyPatch) -> None:
+    why = "Traceback (most recent call last):\n  at\npyrepl.errors.ConfigError: tables is of another version\n\nJVM"
+    with pytest.raises(PySparkException, match="ConfigError"):
+        run(monkeypatch, Query(0, why=PySparkException(why)), SimpleQueue())
+
+
+def test_a_source_that_is_late_is_started_again_for_some_times(monkeypatch: pytest.MonkeyPatch) -> None:
+    late = PySparkException("Python worker failed to connect back.")
+    queries = [Query(0, why=late), Query(0, why=late), Query(0, why=ValueError("checkpoint"))]
+    starts: list[str] = []
+
+    def started(*asked: Any) -> Query:
+        starts.append(asked[3])
+        return queries[len(starts) - 1]
+
+    nothing: Any = None
+    given: Any = Batch()
+    monkeypatch.setattr(job, "follow", started)
+    with pytest.raises(ValueError, match="checkpoint"):
+        metrics_follow._run(nothing, given, Asked(("log",), Path("out")), SimpleQueue())
+    assert len(set(starts)) == 3
+    with pytest.raises(PySparkException, match="connect back"):
+        run(monkeypatch, Query(0, why=late), SimpleQueue())

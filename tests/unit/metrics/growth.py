@@ -81,8 +81,8 @@ class Growth:
             if killed:
                 raise Killed
 
-        follower = Follower(by_tasks(self._spark), Wanted((str(self._logs),), self._tables), answer)
-        query = follow(self._spark, follower, self._checkpoint, once=True)
+        follower = Follower(Wanted((str(self._logs),), self._tables), answer)
+        query = follow(self._spark, follower, self._checkpoint, name, once=True)
         with contextlib.suppress(StreamingQueryException) if killed else contextlib.nullcontext():
             query.awaitTermination()
         commits = sorted(int(one.name) for one in (self._checkpoint / "commits").glob("[0-9]*"))

@@ -26,9 +26,9 @@ def test_a_start_goes_on_where_the_one_before_was_killed(corpora: dict[str, Anal
     assert starts == {
         "no lines": ([0], "", [0]),
         "killed behind the manifest": ([2], "Killed", [0]),
-        "again": ([0], "", [0, 1, 2]),
-        "killed before the manifest": ([2], "", [0, 1, 2, 3]),
-        "rotated": ([3], "", [0, 1, 2, 3, 4]),
+        "again": ([0], "", [0, 1]),
+        "killed before the manifest": ([2], "", [0, 1, 2]),
+        "rotated": ([3], "", [0, 1, 2, 3]),
         "checkpoint lost": ([0], "", [0]),
     }
 

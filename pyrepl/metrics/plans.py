@@ -1,0 +1,129 @@
+"""What a batch of a stream is to read, written down before the batch is run, so that it can be run again.
+
+    tables/plan.json   the ranges, and what the manifest has of their files once they are read
+
+A plan is made of a manifest and is good as long as that one is in force. What was read is counted in by replacing the
+manifest, so no plan counts twice: neither when its batch is run again, nor when another run has read the logs
+meanwhile. What a void plan leaves unread is in the next one.
+
+Which ranges there are is plan.py's; the stream is source.py's and follow.py's.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Final, final
+
+from pyrepl.metrics import manifest as manifests
+from pyrepl.metrics.copies import Copy
+from pyrepl.metrics.ingest import Read, count_in, of_told
+from pyrepl.metrics.keep import forget
+from pyrepl.metrics.manifest import MERGE_BYTES, Entry, Manifest
+from pyrepl.metrics.part import Split, Told
+from pyrepl.metrics.plan import find, plan
+from pyrepl.temporary import SHARED, create
+
+NAME: Final = "plan.json"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """`made_of` is the digest of the manifest. `entries` are those that will be new or different in it, `gone` the ids
+    of those that will not be in it; `refused` and `copies` are as they will be."""
+
+    name: str
+    made_of: str
+    ranges: list[Split]
+    tails: list[Split]
+    entries: list[Entry]
+    gone: list[str]
+    refused: dict[str, str]
+    copies: dict[str, Copy]
+
+    @property
+    def splits(self) -> list[Split]:
+        """All that is to be read; `tails` are unfinished last lines."""
+        return [*self.ranges, *self.tails]
+
+    def changes(self, known: Manifest) -> bool:
+        """Will anything be different in the manifest?"""
+        about = (self.refused, self.copies) != (known.refused, known.copies)
+        return bool(self.splits or self.entries or self.gone) or about
+
+    def apply(self, known: Manifest) -> None:
+        """Make the manifest what it is before the ranges are counted in."""
+        for file_id in self.gone:
+            del known.entries[file_id]
+        known.entries |= {entry.file_id: entry for entry in self.entries}
+        known.refused, known.copies = self.refused, self.copies
+
+
+def make(name: str, logs: Iterable[str], tables: Path) -> Plan | None:
+    """Write the plan for what is new in the logs; None, and nothing written, where nothing is.
+
+    Logs that are away for the moment are passed over. Nothing but the plan is touched: a process that plans may outlive
+    the killed one that it plans for. Raises ConfigError and OSError.
+    """
+    made_of, before, known = _in_force(tables), manifests.load(tables), manifests.load(tables)
+    ranges, tails = plan(known, find(logs, tables, absent_ok=True), MERGE_BYTES)
+    made = Plan(
+        name, made_of, ranges, tails,
+        entries=[entry for file_id, entry in known.entries.items() if before.entries.get(file_id) != entry],
+        gone=[file_id for file_id in before.entries if file_id not in known.entries],
+        refused=known.refused, copies=known.copies,
+    )  # fmt: skip
+    if not made.changes(before):
+        return None
+    tables.mkdir(parents=True, exist_ok=True)
+    rough = tables / f".{NAME}.tmp"
+    with create(rough, SHARED) as file:
+        file.write(json.dumps(asdict(made)).encode())
+    rough.replace(tables / NAME)
+    return made
+
+
+def good(tables: Path, name: str | None = None) -> Plan | None:
+    """The plan that was made last, if it is good, and the one of that name if one is given."""
+    try:
+        found = json.loads((tables / NAME).read_bytes())
+        ranges, tails = ([Split(*split) for split in found.pop(key)] for key in ("ranges", "tails"))
+        entries = [Entry(**entry) for entry in found.pop("entries")]
+        made = Plan(ranges=ranges, tails=tails, entries=entries, **found)
+    except (OSError, ValueError, KeyError, TypeError):
+        # Away, or of another version: what it would have read is planned anew.
+        return None
+    is_it = name in (None, made.name)
+    return made if is_it and made.made_of == _in_force(tables) else None
+
+
+def take_in(tables: Path, told: list[Told]) -> Read:
+    """Count in what was read by the last plan, if it is good; nothing otherwise. Parts that no longer count, and those
+    of batches that died, are removed."""
+    made = good(tables)
+    if made is None or _places(told) != _places(made.splits):
+        return of_told([])
+    known = manifests.load(tables)
+    if not known.entries:
+        forget(tables)
+    made.apply(known)
+    told = sorted(told, key=lambda one: (one.file_id, one.start))
+    count_in(known, told, made.tails, tables)
+    manifests.sweep(tables, known)
+    return of_told(told)
+
+
+def _places(ranges: Iterable[Split | Told]) -> list[tuple[str, int]]:
+    return sorted((one.file_id, one.start) for one in ranges)
+
+
+def _in_force(tables: Path) -> str:
+    """The digest of the manifest; empty where there is none."""
+    try:
+        return hashlib.sha256((tables / manifests.NAME).read_bytes()).hexdigest()
+    except FileNotFoundError:
+        return ""
