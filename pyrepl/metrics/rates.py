@@ -117,7 +117,8 @@ def _lags(counted: pl.DataFrame, attempts: pl.DataFrame) -> pl.DataFrame:
 
 
 def _lag_row(node: Any, replica: Any, own: pl.DataFrame) -> tuple[Any, ...]:
-    of = {name: own.filter(pl.col("what") == name) for name in (*_LAGS, "output_max")}
+    kinds = own.partition_by("what", as_dict=True)
+    of = {name: kinds.get((name,), own.clear()) for name in (*_LAGS, "output_max")}
     marks = [value for name in _LAGS for value in (*percentiles(of[name], (0.5, 0.9, 0.99)), of[name]["value"].max())]
     return (node, replica, of["lag_bytes"]["times"].sum(), *marks, of["output_max"]["value"].max())
 
@@ -147,8 +148,9 @@ def write_rate(
         pl.col("snapshot_offset").alias("offset"),
     ).collect()  # fmt: skip
     sizes = backlog_sizes(nodes)
+    of = counted.partition_by("node", as_dict=True)
     rows = [
-        _rate_row(node, "samples", counted.filter(pl.col("node") == node), edges.get(node, []), sizes.get(node))
+        _rate_row(node, "samples", of.get((node,), counted.clear()), edges.get(node, []), sizes.get(node))
         for node in sorted(sampled)
     ]
     for own in told.partition_by("node", maintain_order=True):
