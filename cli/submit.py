@@ -1,6 +1,6 @@
 """`pyrepl metrics` for spark-submit, which wants a file: spark-submit [its options] submit.py LOG... --out DIR.
 
-The master and the memory are then spark-submit's; the workers need this package in the Python that they run.
+The master and the memory are then spark-submit's.
 """
 
 from __future__ import annotations

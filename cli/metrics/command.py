@@ -29,6 +29,7 @@ ANSWERS: Final = ("text", "json", "csv")
     "--format", "wanted", type=click.Choice(FORMATS), default="text", show_default=True, help="What to print."
 )
 @click.option("--sql", multiple=True, metavar="SELECT", help="Ask the result tables; may be given often. See below.")
+@click.option("--delta", is_flag=True, help="Write the result tables in the format of Delta Lake too; needs --out.")
 @click.option("--zone", default="UTC", show_default=True, help="Time zone of text logs, as Europe/Berlin.")
 @click.option("--quiet", is_flag=True, help="No progress on standard error; with --follow no lines.")
 @click.option("--follow", is_flag=True, help="Go on as the logs grow, until stopped; needs --out. See below.")
@@ -44,6 +45,7 @@ def metrics(
     until: str,
     wanted: str,
     sql: tuple[str, ...],
+    delta: bool,
     zone: str,
     quiet: bool,
     follow: bool,
@@ -63,6 +65,7 @@ def metrics(
       DIR/metrics.prom   the same as --format prometheus, for node_exporter's textfile folder
       DIR/metrics.openmetrics  the same as --format openmetrics
       DIR/results/       every result table as Parquet, happenings by day; leads to the newest in DIR/versions/
+      DIR/delta/         with --delta: the same as tables of Delta Lake
       DIR/tables/        what was read; the next run with this DIR reads only what is new
 
     With --sql what Spark finds in the result tables is printed, as text, json (an object a line) or csv, and nothing
@@ -92,6 +95,8 @@ def metrics(
     since_us, until_us = _bound("--since", since, now_us), _bound("--until", until, now_us)
     every_s, late_s = _span("--every", every), _span("--late", late)
     _refuse(logs, out, wanted, sql, follow)
+    if delta and not (logs and out):
+        raise click.UsageError("--delta needs LOG and --out DIR: the tables are written to DIR/delta")
     if follow and out is None:
         raise click.UsageError("--follow needs --out DIR: there it keeps how far it has read")
     if follow and wanted != "text":
@@ -107,6 +112,7 @@ def metrics(
         zone=zone,
         every_s=every_s,
         late_s=late_s,
+        delta=delta,
         sql=sql,
     )
     sys.exit(screen.show(Options(asked, wanted, quiet, follow)))

@@ -38,6 +38,7 @@ def print_report(report: Report, options: Options, charts: str | None) -> None:
         summarise(report, Console())
         if options.asked.out is not None:
             written = "report.html, metrics.json, metrics.prom, metrics.openmetrics, results/ (Parquet)"
+            written += ", delta/" if options.asked.delta else ""
             sys.stdout.write(f"Written to {options.asked.out}: {written}\n")
 
 

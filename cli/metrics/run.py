@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from pyrepl.analysis.failures import DISK_FULL, CannotRun, in_plain_words
-from pyrepl.analysis.needs import why_not
+from pyrepl.analysis.needs import why_no_delta, why_not
 from pyrepl.analysis.place import tables_of
 from pyrepl.errors import ConfigError
 from pyrepl.metrics.given import is_elsewhere, why_absent
@@ -35,7 +35,8 @@ _AGO: Final = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
 
 def show(options: Options) -> int:
     """Analyse the logs and print or write what was asked for; the exit code."""
-    complaint = why_not() or why_not_there(options.asked.logs, follow=options.follow)
+    asked = options.asked
+    complaint = why_not() or (asked.delta and why_no_delta()) or why_not_there(asked.logs, follow=options.follow)
     if complaint:
         return _fail(complaint)
     # What py4j, between Python and Java, would say of each error before we do: a traceback, on standard error.

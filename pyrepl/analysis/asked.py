@@ -29,5 +29,7 @@ class Asked:
     """Of one that follows the logs: it looks for new lines so often."""
     late_s: float = 60.0
     """And lines may come so late."""
+    delta: bool = False
+    """Are the result tables to be tables of Delta Lake too?"""
     sql: tuple[str, ...] = ()
     """Statements to be asked of the result tables."""

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 RESULTS: Final = "results"
 """The link to the result tables, below --out."""
 
+DELTA: Final = "delta"
+"""The folder of the same as tables of Delta Lake."""
+
 
 def library_of_charts() -> str:
     """The JavaScript that draws the charts of report.html. Takes seconds to put together."""
@@ -35,6 +38,13 @@ def write_all(
 
     parquet.write(report, results, out / RESULTS, digest)
     write_files(report, out, library)
+
+
+def write_delta(out: Path) -> None:
+    """Make the tables below `out`/delta what the results are. Raises ConfigError, OSError."""
+    from pyrepl.metrics import delta
+
+    delta.write((out / RESULTS).resolve(), out / DELTA)
 
 
 def write_files(report: Report, out: Path, library: Future[str] | None) -> None:

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from pyrepl.analysis.asked import Asked
 from pyrepl.analysis.failures import SPARK_IS_GONE, CannotRun, in_our_words, is_late, is_of_python
-from pyrepl.analysis.files import library_of_charts, replace, write_all
+from pyrepl.analysis.files import library_of_charts, replace, write_all, write_delta
 from pyrepl.analysis.progress import Progress
 from pyrepl.analysis.spark import SIGNALS, answers_by_spark, spark_for
 
@@ -95,6 +95,8 @@ def _follower(
                 steps = Steps(progress.step, time.monotonic)
                 report, results = answer(answers_by_spark(spark), wanted, steps, time.time_ns() // 1000)
                 write_all(report, results, _out(asked), made_of(load(tables), wanted), library)
+                if asked.delta:
+                    write_delta(_out(asked))
                 told(batch_of(report, read, asked))
 
             yield spark, Follower(wanted, answered)

@@ -13,6 +13,7 @@ from typing import Final
 NEEDED: Final = ("pyspark", "pyarrow", "polars", "jinja2", "prometheus_client", "vl_convert")
 """Modules of the extra `metrics`, which the daemon does without."""
 INSTALL: Final = "pip install 'pyrepl-server[metrics]'"
+INSTALL_DELTA: Final = "pip install 'pyrepl-server[delta]'"
 NO_JAVA: Final = (
     "Spark runs on Java, 17 or later, and there is none here. Install it:\n"
     "  Debian, Ubuntu   apt-get install default-jre-headless\n"
@@ -29,6 +30,13 @@ def why_not() -> str:
     if missing:
         return f"needs more than the daemon does, {', '.join(missing)} is missing here. Install it: {INSTALL}"
     return "" if java() else NO_JAVA
+
+
+def why_no_delta() -> str:
+    """What this machine lacks for tables of Delta Lake, as `why_not`."""
+    if importlib.util.find_spec("deltalake") is not None:
+        return ""
+    return f"--delta needs deltalake, which is missing here. Install it: {INSTALL_DELTA}"
 
 
 def java() -> str:

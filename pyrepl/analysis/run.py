@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from pyrepl.analysis.asked import Asked
 from pyrepl.analysis.fetch import FETCHED, fetched
-from pyrepl.analysis.files import RESULTS, library_of_charts, write_all, write_files
+from pyrepl.analysis.files import RESULTS, library_of_charts, write_all, write_delta, write_files
 from pyrepl.analysis.progress import Progress, tasks_of
 from pyrepl.analysis.queries import Answer, ask
 from pyrepl.analysis.spark import answers_by_spark, by_spark, spark_for
@@ -61,6 +61,10 @@ def run(
             report = _by_spark(asked, wanted, found, steps, progress, library, tell)
         elif tell is not None and asked.sql:
             query(asked, progress, tell)
+        if asked.out is not None and asked.delta:
+            steps.begin("write delta")
+            write_delta(asked.out)
+            steps.end()
     return Analysed(report, None if library is None else library.result())
 
 

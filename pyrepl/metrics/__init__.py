@@ -26,6 +26,7 @@ answers, asking                                  all that is told of nodes that 
 jobs              all of it: analyse() and summary()
 session           Spark, quiet and cleaned up behind
 parquet, versions                                results as files; a new set of them while others read the old one
+delta                                            the same as tables of Delta Lake
 standing                                         results that stand, as nothing is new: they are shown again
 report/           how results are shown
 """

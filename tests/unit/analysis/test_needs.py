@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pyrepl.analysis.needs import java, java_version, why_not
+from pyrepl.analysis.needs import java, java_version, why_no_delta, why_not
 
 
 def fake_java(folder: Path, told: str) -> Path:
@@ -31,3 +31,11 @@ def test_java_home_comes_first_and_may_be_wrong(tmp_path: Path, monkeypatch: pyt
     assert java() == "" and "there is none here" in why_not()
     program = fake_java(tmp_path, 'openjdk version "21"')
     assert java() == str(program) and why_not() == ""
+
+
+def test_what_delta_lake_needs(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert why_no_delta() == ""
+    monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
+    assert why_no_delta() == (
+        "--delta needs deltalake, which is missing here. Install it: pip install 'pyrepl-server[delta]'"
+    )

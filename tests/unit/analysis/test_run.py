@@ -72,6 +72,17 @@ def test_statements_are_asked_of_results_that_are_written(
 
 
 @pytest.mark.usefixtures("without_spark")
+def test_tables_of_delta_lake_are_written_where_nothing_is_new_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(analysis, "library_of_charts", lambda: "")
+    for delta in (False, True):
+        asked, progress = Asked((str(LOG),), tmp_path, delta=delta), Steps()
+        analysis.run(asked, tmp_path / "tables", progress, draws=False)
+        assert (tmp_path / "delta" / "syncs").exists() == delta == (progress.steps[-1] == "write delta")
+
+
+@pytest.mark.usefixtures("without_spark")
 def test_results_of_an_earlier_run_are_asked_as_they_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked_of: list[Path] = []
     monkeypatch.setattr(analysis, "ask", lambda _spark, results, _statements, _tell: asked_of.append(results))

@@ -36,12 +36,11 @@ def test_defaults(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_all_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
     words = (
         "a b --out o --master local[2] --since 2026-11-21 --until 2026-11-22 --format json --zone Asia/Tokyo --quiet"
-        " --conf a=1 --packages g:a:1 --conf b=2 --sql SHOW --sql TABLES"
+        " --conf a=1 --packages g:a:1 --conf b=2 --sql SHOW --sql TABLES --delta"
     )
     spark = "local[2]", ("a=1", "b=2"), "g:a:1"
-    wanted = Asked(
-        ("a", "b"), Path("o"), *spark, 1795219200000000, 1795305600000000, "Asia/Tokyo", sql=("SHOW", "TABLES")
-    )
+    bounds = 1795219200000000, 1795305600000000
+    wanted = Asked(("a", "b"), Path("o"), *spark, *bounds, "Asia/Tokyo", delta=True, sql=("SHOW", "TABLES"))
     assert asked(monkeypatch, *words.split()) == Options(wanted, "json", quiet=True)
 
 
@@ -83,6 +82,8 @@ def test_results_of_an_earlier_run_are_asked_without_a_log(monkeypatch: pytest.M
         ("--out o", "Missing argument 'LOG...'"),
         ("logs --sql x --out o --follow", "--follow answers no --sql: ask its --out beside it, without LOG"),
         ("logs --sql x --format html", "--sql prints text, json, csv, not html"),
+        ("logs --delta", "--delta needs LOG and --out DIR"),
+        ("--sql x --out o --delta", "--delta needs LOG and --out DIR"),
         ("logs --format csv", "--format csv is for the answers of --sql"),
     ],
 )

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from cli.metrics.results import print_batch
+from cli.metrics.options import Options
+from cli.metrics.results import print_batch, print_report
+from pyrepl.analysis.asked import Asked
 from pyrepl.analysis.follow import Batch
 from pyrepl.metrics.report.model import Report
+from tests.unit.metrics.report.sample import report
 
 
 def batch(files: int, final_us: int | None) -> Batch:
@@ -23,3 +28,10 @@ def test_what_a_batch_tells(capsys: pytest.CaptureFixture[str]) -> None:
         "final before 2026-11-21T10:55:30Z"
     )
     assert second.endswith("final before -")
+
+
+def test_what_has_been_written_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    for delta, end in ((False, "results/ (Parquet)"), (True, "results/ (Parquet), delta/")):
+        print_report(report(), Options(Asked(("log",), Path("out"), delta=delta)), None)
+        last = capsys.readouterr().out.splitlines()[-1]
+        assert last.startswith("Written to out: report.html, ") and last.endswith(end)
