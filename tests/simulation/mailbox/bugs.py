@@ -103,16 +103,6 @@ def _give_before_saves(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Saving, "_unlock", early)
 
 
-def _lease_from_receipt(patch: pytest.MonkeyPatch) -> None:
-    """The root counts its lease from when an answer came, not from when it asked."""
-    granted = root.Root._granted_by
-
-    def late(self: Any, peer: str, question: Any, answer: Any, now: float) -> None:
-        granted(self, peer, question._replace(sent_at=now) if self.is_root else question, answer, now)
-
-    patch.setattr(root.Root, "_granted_by", late)
-
-
 def _stale_ping(patch: pytest.MonkeyPatch) -> None:
     """A member renews its lease when a ping of its root comes, however old it is."""
     hear = root.Root._hear_root
@@ -204,7 +194,6 @@ BUGS: Final[dict[str, Callable[[pytest.MonkeyPatch], None]]] = {
     "give before saves": _give_before_saves,
     "held= ignored": _held_ignored,
     "last writer by arrival": _last_writer_by_arrival,
-    "lease from receipt at the root": _lease_from_receipt,
     "renumber below uidnext": _renumber_below,
     "seq reused": _seq_reused,
     "takeover without its gap": _takeover_without_gap,
