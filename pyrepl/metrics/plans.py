@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Final, final
@@ -55,11 +55,13 @@ class Plan:
         about = (self.refused, self.copies) != (known.refused, known.copies)
         return bool(self.splits or self.entries or self.gone) or about
 
-    def apply(self, known: Manifest) -> None:
-        """Make the manifest what it is before the ranges are counted in."""
+    def apply(self, known: Manifest, missed: Container[str]) -> None:
+        """Make the manifest what it is before the ranges are counted in. Files in `missed` were there and could not be
+        read, as they were rotated since: they stay as they were, their unfinished last lines too, and the next plan
+        finds them."""
         for file_id in self.gone:
             del known.entries[file_id]
-        known.entries |= {entry.file_id: entry for entry in self.entries}
+        known.entries |= {entry.file_id: entry for entry in self.entries if entry.file_id not in missed}
         known.refused, known.copies = self.refused, self.copies
 
 
@@ -110,8 +112,9 @@ def take_in(tables: Path, told: list[Told]) -> Read:
     known = manifests.load(tables)
     if not known.entries:
         forget(tables)
-    made.apply(known)
-    told = sorted(told, key=lambda one: (one.file_id, one.start))
+    missed = {one.file_id for one in told if one.error and not one.read} & known.entries.keys()
+    made.apply(known, missed)
+    told = sorted((one for one in told if one.file_id not in missed), key=lambda one: (one.file_id, one.start))
     count_in(known, told, made.tails, tables)
     manifests.sweep(tables, known)
     return of_told(told)

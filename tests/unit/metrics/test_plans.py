@@ -77,6 +77,24 @@ def test_rows_of_another_plan_do_not_count(tmp_path: Path) -> None:
     assert plans.take_in(tables, told(made("2", logs, tables), tables)).lines == 50
 
 
+def test_a_file_that_is_rotated_before_its_range_is_read_loses_nothing_meanwhile(tmp_path: Path) -> None:
+    """Its unfinished last line, which is read again with the rest of it, counts until then."""
+    logs, tables = tmp_path / "logs", tmp_path / "tables"
+    log(logs, 0, 50)
+    with (logs / "a.log").open("ab") as file:
+        file.write(LINE[:20])
+    assert plans.take_in(tables, told(made("1", logs, tables), tables)).lines == 51
+    with (logs / "a.log").open("ab") as file:
+        file.write(LINE[20:] % 50)
+    plan = made("2", logs, tables)
+    (logs / "a.log").rename(logs / "a.log.1")
+    log(logs, 51, 60)
+    assert plans.take_in(tables, told(plan, tables)) == NOTHING
+    assert lines(tables) == 51
+    plans.take_in(tables, told(made("3", logs, tables), tables))
+    assert lines(tables) == 60
+
+
 def test_names_that_change_are_counted_in_though_nothing_is_read(tmp_path: Path) -> None:
     logs, tables = tmp_path / "logs", tmp_path / "tables"
     log(logs, 0, 50)
