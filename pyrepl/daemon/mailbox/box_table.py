@@ -71,6 +71,9 @@ class BoxTable:
 
     def put_box(self, row: BoxRow) -> None:
         self._database.change(f"INSERT OR REPLACE INTO boxes ({_COLUMNS}) VALUES ({_PLACES})", *_columns_of(row))
+        before = self._user_of.get(row.guid)
+        if before is not None and before != row.user:
+            del self._known[before][row.guid], self._user_of[row.guid]
         if row.user in self._known:
             self._known[row.user][row.guid] = row
             self._user_of[row.guid] = row.user

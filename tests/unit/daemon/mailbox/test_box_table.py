@@ -52,6 +52,14 @@ def test_users_are_those_who_have_mailboxes(rows: SqliteRows) -> None:
     assert rows.users() == ["alice", "bob"]
 
 
+def test_a_mailbox_that_is_put_under_another_user_is_no_longer_the_first_ones(rows: SqliteRows) -> None:
+    rows.put_box(INBOX)
+    assert (rows.boxes("alice"), rows.boxes("bob")) == ([INBOX], [])
+    moved = INBOX._replace(user="bob")
+    rows.put_box(moved)
+    assert (rows.boxes("alice"), rows.boxes("bob"), rows.box(INBOX.guid)) == ([], [moved], moved)
+
+
 def test_what_is_remembered_is_what_is_kept(rows: SqliteRows, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(box_table, "MOST_USERS", 2)
     for number in range(12):
