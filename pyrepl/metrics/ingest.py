@@ -55,34 +55,32 @@ def ingest(
     tables: Path,
     zone: str = UTC,
     merge_bytes: int = 0,
-    *,
-    absent_ok: bool = False,
 ) -> Read:
     """Let `reading` read what is new in `logs` (files and folders) into the folder `tables`.
 
     `zone` is that of text logs' times, as Europe/Berlin. A file's last range is read again with what came behind it as
     long as it is below `merge_bytes`, so that frequent runs leave few parts. Raises ConfigError for paths that are not
-    there unless `absent_ok`, and when `tables` holds what this version did not write. Files that cannot be read are
-    told in the table FILES.
+    there, and when `tables` holds what this version did not write. Files that cannot be read are told in the table
+    FILES.
     """
-    return take_in(reading, news(logs, tables, merge_bytes, absent_ok=absent_ok), tables, zone)
+    return take_in(reading, news(logs, tables, merge_bytes), tables, zone)
 
 
-def news(logs: Iterable[str | Path], tables: Path, merge_bytes: int = 0, *, absent_ok: bool = False) -> News:
+def news(logs: Iterable[str | Path], tables: Path, merge_bytes: int = 0) -> News:
     """What there is to read. Raises as ingest() does."""
     known = manifests.load(tables)
     is_first = not known.entries
     if is_first:
         forget(tables)
-    return News(known, *planned(known, logs, tables, merge_bytes, absent_ok=absent_ok), is_first)
+    return News(known, *planned(known, logs, tables, merge_bytes), is_first)
 
 
 def planned(
-    known: Manifest, logs: Iterable[str | Path], tables: Path, merge_bytes: int = 0, *, absent_ok: bool = False
+    known: Manifest, logs: Iterable[str | Path], tables: Path, merge_bytes: int = 0
 ) -> tuple[list[Split], list[Split]]:
     """What is to be read: ranges, and unfinished last lines. What a run that died has left is removed before."""
     manifests.sweep(tables, known)
-    return plan(known, find(logs, tables, absent_ok=absent_ok), merge_bytes)
+    return plan(known, find(logs, tables), merge_bytes)
 
 
 def take_in(reading: Reading, found: News, tables: Path, zone: str = UTC) -> Read:

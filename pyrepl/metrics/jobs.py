@@ -22,9 +22,10 @@ import polars as pl
 from pyrepl.metrics import manifest
 from pyrepl.metrics.advice import advice
 from pyrepl.metrics.answers import Answering, answers
+from pyrepl.metrics.base import Frames
 from pyrepl.metrics.gather import gather
 from pyrepl.metrics.groups import groups
-from pyrepl.metrics.keep import Frames, forget, of_answer, place, sweep
+from pyrepl.metrics.keep import forget, of_answer, place, sweep
 from pyrepl.metrics.manifest import Manifest
 from pyrepl.metrics.parts import Bounds, Piece, Sources, pieces, sources, told_elsewhere
 from pyrepl.metrics.results import ADVICE, COSTS, RESULTS, TOTALS

@@ -36,7 +36,6 @@ SHAPE: Final = 4
 """Raised when the same parts are answered for in another way."""
 _BASES: Final = "bases"
 _MADE_OF: Final = "made_of"
-Frames = dict[str, pl.DataFrame]
 
 
 def key(wanted: Sources) -> str:
