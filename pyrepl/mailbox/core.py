@@ -2,13 +2,14 @@
 
 Not here: who may make which (mastering.py, mail_side.py), and how a member gets what it missed (resync.py).
 
-What is asked of the shell, in this order: do `works`, tell how they `ended`, commit the rows, do `removals`, then let
-`sends` and `replies` go. So whatever another node or a mail process was told, survives a crash.
+What is asked of the shell, in this order: do `works`, tell how they `ended`, commit the rows, do `removals`, let go the
+texts that are `unneeded`, then let `sends` and `replies` go. So whatever another node or a mail process was told,
+survives a crash. Each text that came ends in a work, or is unneeded.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final, TypeVar, final
 
 from pyrepl.mailbox.answers import Ok
@@ -88,6 +89,7 @@ class Core:
         self._sends: list[Send] = []
         self._replies: list[Reply] = []
         self._notices: list[Notice] = []
+        self._unneeded: list[str] = []
 
     # What goes out
 
@@ -154,6 +156,16 @@ class Core:
         out, self._notices = self._notices, []
         return out
 
+    def let_go(self, text: str) -> None:
+        """A text in the drop folder, "" for none, that no work will take."""
+        if text:
+            self._unneeded.append(text)
+
+    def unneeded(self) -> list[str]:
+        """Texts that may be removed when the rows are committed."""
+        out, self._unneeded = self._unneeded, []
+        return out
+
     # Ops
 
     def do(self, ops: list[AnyOp], text: str = "", tag: str = UNTAGGED) -> list[AnyOp]:
@@ -164,9 +176,7 @@ class Core:
 
     def _do(self, op: AnyOp, text: str, tag: str) -> AnyOp:
         made = self.journal.made(op, op.modseq or 0)
-        effects = Effects()
-        self.merger.apply(made, {made.guid: text} if isinstance(made, Save) and text else {}, effects)
-        self._keep(made, effects)
+        self._merge(made, {made.guid: text} if isinstance(made, Save) and text else {})
         for peer in self.peers.values():
             if peer.is_live:
                 self.tell(peer.name, made, tag)
@@ -182,8 +192,12 @@ class Core:
         assert op.at is not None
         if self.causal.held.get(op.at.origin, 0) >= op.at.seq:
             self._answer(op.at, peer, tag)
+            self.let_go(text)
             return
-        if (self.causal.add(op, text) or self.causal.waits(op.at)) and tag != UNTAGGED:
+        is_new = self.causal.add(op, text)
+        if not is_new:
+            self.let_go(text)
+        if (is_new or self.causal.waits(op.at)) and tag != UNTAGGED:
             self._told.setdefault(op.at, {})[peer] = tag
         self.drain()
 
@@ -206,17 +220,27 @@ class Core:
     def _apply(self, each: Waiting) -> list[Crossed]:
         op = each.op
         assert op.at is not None
-        effects = Effects()
         texts = {guid: self.texts.pop((op.user, guid), "") for guid in _guids(op)}
         if isinstance(op, Save) and each.text:
+            self.let_go(texts[op.guid] or "")
             texts[op.guid] = each.text
-        self.merger.apply(op, texts, effects)
-        self._keep(op, effects)
+        effects = self._merge(op, texts)
         for peer, tag in self._told.pop(op.at, {}).items():
             self._answer(op.at, peer, tag)
         if isinstance(op, Store):
             self.late.extend((op.at.origin, crossed) for crossed in effects.crossed)
         return effects.crossed
+
+    def _merge(self, op: Op, texts: Mapping[str, str | None]) -> Effects:
+        """Apply and keep an op; texts that came with it and are not needed go."""
+        effects = Effects()
+        self.merger.apply(op, texts, effects)
+        self._keep(op, effects)
+        taken = {work.text for work in effects.works if isinstance(work, AddMessage)}
+        for text in texts.values():
+            if text is not None and text not in taken:
+                self.let_go(text)
+        return effects
 
     def take_flags(self, flags: FlagsOf) -> None:
         """FLAGS: what the master knows of a message that a STORE of ours was about."""

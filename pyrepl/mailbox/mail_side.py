@@ -75,6 +75,7 @@ class MailSide:
             self.core.reply(client, tag, Ok())
         elif isinstance(command, Op) and command.tx:
             self._collect(client, tag, command)
+            self.core.let_go(text)
         elif isinstance(command, Create):
             self._create(client, tag, command, now)
         elif isinstance(command, Lock | Unlock | Op):
@@ -91,6 +92,7 @@ class MailSide:
         box = locked or self.find(command.user, command.box)
         if box is None:
             self.core.reply(client, tag, No(reason=Reason.NOBOX))
+            self.core.let_go(text)
         elif isinstance(command, Lock):
             self.saving.lock(client, tag, box, command, now)
         elif isinstance(command, Unlock):

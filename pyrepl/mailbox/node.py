@@ -17,7 +17,7 @@ from pyrepl.mailbox.journal_ops import by_guid
 from pyrepl.mailbox.mail_side import MailSide
 from pyrepl.mailbox.mastering import GIVE, Mastering, MasteringOptions
 from pyrepl.mailbox.members import Members
-from pyrepl.mailbox.resync import Resync
+from pyrepl.mailbox.resync import FETCH, Resync
 from pyrepl.mailbox.root import TAG as ROOT
 from pyrepl.mailbox.rows import Rows
 from pyrepl.mailbox.saving import Saving
@@ -100,15 +100,25 @@ class Node:
 
     def hear(self, peer: str, tag: str, command: Command, text: str, now: float) -> None:
         """A command or an answer of a member; `text` names its text in the drop folder."""
+        if peer in self.core.peers and isinstance(command, Op) and command.at is not None:
+            self.core.hear(peer, tag, command, text)
+        elif peer in self.core.peers and isinstance(command, Ok) and tag[0] == FETCH:
+            self.resync.answered(self.core.peers[peer], tag, command, text)
+        else:
+            self.core.let_go(text)
+            self._hear_other(peer, tag, command, now)
+        self._finish(now)
+
+    def _hear_other(self, peer: str, tag: str, command: Command, now: float) -> None:
+        """What has no use for a text."""
         if isinstance(command, Ok | No | Bad):
-            self._hear_answer(peer, tag, command, text, now)
+            self._hear_answer(peer, tag, command, now)
         elif isinstance(command, Take | Give | RootPing | RootClaim | RootSet | RootClear):
             self.mastering.hear(peer, tag, command, now)
         elif peer in self.core.peers:
-            self._hear_keeper(peer, tag, command, text)
-        self._finish(now)
+            self._hear_keeper(peer, tag, command)
 
-    def _hear_answer(self, peer: str, tag: str, answer: Command, text: str, now: float) -> None:
+    def _hear_answer(self, peer: str, tag: str, answer: Command, now: float) -> None:
         if tag[0] in (ROOT, GIVE):
             self.mastering.answered(peer, tag, answer, now)
         elif peer in self.core.peers:
@@ -117,12 +127,10 @@ class Node:
             elif tag[0] == CHECK:
                 self.checks.answered(self.core.peers[peer], tag, answer)
             else:
-                self.resync.answered(self.core.peers[peer], tag, answer, text)
+                self.resync.answered(self.core.peers[peer], tag, answer)
 
-    def _hear_keeper(self, peer: str, tag: str, command: Command, text: str) -> None:
-        if isinstance(command, Op) and command.at is not None:
-            self.core.hear(peer, tag, command, text)
-        elif isinstance(command, Ack):
+    def _hear_keeper(self, peer: str, tag: str, command: Command) -> None:
+        if isinstance(command, Ack):
             self.resync.hear_ack(self.core.peers[peer], command)
         elif isinstance(command, Sync):
             self.resync.hear_sync(self.core.peers[peer], tag, command)

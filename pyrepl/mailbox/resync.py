@@ -99,7 +99,7 @@ class Resync:
         answer = Ok(size=row.size, received=row.received, sum=row.sums)
         self.core.send(peer, answer, tag, (fetch.user, fetch.guid))
 
-    def answered(self, peer: Peer, tag: str, answer: Command, text: str) -> None:
+    def answered(self, peer: Peer, tag: str, answer: Command, text: str = "") -> None:
         """The answer to a question of ours."""
         if self._syncing.get(peer.name) == tag:
             del self._syncing[peer.name]
@@ -111,6 +111,8 @@ class Resync:
                 self.core.note("needs_state", f"{peer.name} {answer.oldest}")
         elif tag in self._fetching:
             self._fetched(peer, self._fetching.pop(tag), answer, text)
+        else:
+            self.core.let_go(text)
 
     # Texts
 
@@ -136,6 +138,7 @@ class Resync:
 
     def _fetched(self, peer: Peer, fetching: _Fetching, answer: Command, text: str) -> None:
         if isinstance(answer, Ok):
+            self.core.let_go(self.core.texts.get(fetching.what) or "")
             self.core.texts[fetching.what] = text
         elif isinstance(answer, No):
             self._refused.setdefault(fetching.at, set()).add(peer.name)

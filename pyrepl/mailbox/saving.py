@@ -197,6 +197,8 @@ class Saving:
         def fail(reason: Reason, now: float) -> None:
             if tag == UNTAGGED:
                 self._again.append((now + RETRY_S, guid, save, text))
+            else:
+                self.core.let_go(text)
             self.core.reply(client, tag, No(reason=reason))
 
         self.tasks.add({guid}, run, fail, now)

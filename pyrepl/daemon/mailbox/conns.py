@@ -6,7 +6,7 @@ rounds (driver.py).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from functools import partial
 from typing import Any, Final, final
@@ -20,14 +20,13 @@ from pyrepl.daemon.mailbox.talk_conn import TalkConn
 from pyrepl.daemon.mailbox.text_writer import ComingText
 from pyrepl.errors import PyreplError
 from pyrepl.mailbox.answers import Bad
-from pyrepl.mailbox.codec import UNTAGGED
 from pyrepl.mailbox.node import Node
 from pyrepl.mailbox.outgoing import TextOf
 from pyrepl.mailbox.peer_link import PeerLink
 from pyrepl.mailbox.sending import Notice, Reply, Send
 from pyrepl.mailbox.store import Result, Work
 from pyrepl.mailbox.talk import Came, Lost, Opened
-from pyrepl.mailbox.verbs import Command, Save
+from pyrepl.mailbox.verbs import Command
 from pyrepl.mailbox.words import Dot
 from pyrepl.observability import events
 
@@ -49,10 +48,6 @@ class Conns:
         """Who of this process asks as a mail process does -> what is done with the answer."""
         self._questions: Final[dict[int, Callable[[Any], None]]] = {}
         """What is to be asked in the next round, by number -> what is done with the answer."""
-        self._texts: Final[dict[str, Dot]] = {}
-        """Texts that came with ops, until these are applied: not each needs its text by then."""
-        self._saves: Final[dict[tuple[str, str], str]] = {}
-        """(mail process, tag) of a SAVE that is not answered -> its text."""
         self._clock: Final = clock
         self._log: Final = log
         self._call_in_loop: Final = call_in_loop
@@ -69,7 +64,7 @@ class Conns:
     def drop_all(self, reason: str) -> None:
         """The machine is gone: so are all connections, as far as it knew them."""
         self.keeping = None
-        for each in (self.links, self.clients, self._texts, self._saves):
+        for each in (self.links, self.clients):
             each.clear()
         asked, questions = list(self._asked.values()), list(self._questions.values())
         self._asked.clear()
@@ -134,12 +129,8 @@ class Conns:
         if self.keeping is None:
             return
         if isinstance(conn.talk, PeerLink):
-            if text and isinstance(command, Save) and command.at is not None:
-                self._texts[text] = command.at
             self.keeping.driver.tell(partial(self._hear, conn, conn.talk.peer, tag, command, text))
         elif conn in self._names:
-            if text and tag != UNTAGGED:
-                self._saves[self._names[conn], tag] = text
             self.keeping.driver.tell(partial(self._hear_mail, conn, self._names[conn], tag, command, text))
 
     def wants_text(self, conn: TalkConn, text_of: TextOf) -> None:
@@ -170,10 +161,6 @@ class Conns:
             conn.say(send.command, send.tag, send.text_of)
 
     def reply(self, reply: Reply) -> None:
-        if not isinstance(reply.answer, Bad):
-            # What is answered BAD is saved all the same, under another UID.
-            text = self._saves.pop((reply.client, reply.tag), "")
-            self._remove([text] if text else [])
         then = self._asked.pop(reply.client, None)
         conn = self.clients.get(reply.client)
         if then is not None:
@@ -181,16 +168,9 @@ class Conns:
         elif conn is not None:
             conn.say(reply.answer, reply.tag, reply.text_of)
 
-    def committed(self, held: Mapping[str, int]) -> None:
-        """Texts of ops that are applied go, if the store has not taken them away: it may have had no use for them."""
-        done = [name for name, dot in self._texts.items() if held.get(dot.origin, 0) >= dot.seq]
-        for name in done:
-            del self._texts[name]
-        self._remove(done)
-
-    def _remove(self, names: list[str]) -> None:
-        if names and self.keeping is not None and self.keeping.texts is not None:
-            self.keeping.texts.remove(names)
+    def unneeded(self, texts: Sequence[str]) -> None:
+        if texts and self.keeping is not None and self.keeping.texts is not None:
+            self.keeping.texts.remove(texts)
 
     def note(self, notice: Notice) -> None:
         self._log(events.MailboxNoted(notice.name, notice.about))
@@ -218,6 +198,8 @@ class Conns:
         conn.taken()
         if self.links.get(peer) is conn:
             node.hear(peer, tag, command, text, now)
+        else:
+            node.core.let_go(text)
 
     def _hear_mail(
         self, conn: TalkConn, name: str, tag: str, command: Command, text: str, node: Node, now: float

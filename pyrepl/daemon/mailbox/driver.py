@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
 from typing import Final, Protocol, TypeAlias, final
 
 from pyrepl.daemon.mailbox.sqlite_rows import SqliteRows
@@ -46,8 +46,8 @@ class Hearers(Protocol):
 
     def note(self, notice: Notice) -> None: ...
 
-    def committed(self, held: Mapping[str, int]) -> None:
-        """All that was told in this round is on disk; `held` is the vector."""
+    def unneeded(self, texts: Sequence[str]) -> None:
+        """Texts that came and that nothing will take, by their names in the drop folder."""
 
     def refused(self, work: Work, result: Result) -> None:
         """The disk did not take a work; it is told once for each time that it is tried."""
@@ -105,7 +105,7 @@ class Driver:
         await self._perform(core.removals())
         if works and self._workers is not None:
             self._workers.settle(works)
-        self._hearers.committed(core.causal.held)
+        self._hearers.unneeded(core.unneeded())
         for send in core.sends():
             self._hearers.send(send)
         for reply in core.replies():

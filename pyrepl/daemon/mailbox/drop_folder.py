@@ -25,6 +25,9 @@ from pyrepl.words import from_text, to_text
 
 NAME: Final = b".pyrepl-drop"
 _SEQ_AND_GUID: Final = re.compile(r"(?<=.)\.(?=([0-9]{1,19})\.(.+))", re.DOTALL)
+_NUMBERED: Final = "+"
+"""Behind the number of a second text of one op. No node's name has one."""
+_NUMBER: Final = re.compile(r"^[0-9]+\+")
 
 
 class WrongText(PyreplError):
@@ -91,10 +94,13 @@ class DropFolder:
         self._files.sync(self._folder)
 
     def begin(self, dot: Dot, guid: str) -> IncomingText:
-        """A text that begins to come; one of the same name is from a try before, and goes."""
-        name = text_name(dot, guid)
-        with suppress(FileNotFoundError):
-            self._files.unlink(self.path(name))
+        """A text that begins to come. One op's may come by two links: what is here of it already may be awaited, so
+        this one gets a number."""
+        plain = name = text_name(dot, guid)
+        tries = 0
+        while self._files.stat(self.path(name)) is not None:
+            tries += 1
+            name = f"{tries}{_NUMBERED}{plain}"
         return IncomingText(self._files, self._folder, name)
 
     def sync(self, names: Iterable[str]) -> None:
@@ -163,13 +169,14 @@ class IncomingText:
 
 
 def text_name(dot: Dot, guid: str) -> str:
-    """`<origin>.<seq>.<guid>`."""
+    """`<origin>.<seq>.<guid>`; a second one at the same time is `<number>+<origin>.<seq>.<guid>`."""
     return f"{dot.origin}.{dot.seq}.{shown_guid(guid)}"
 
 
 def _ways(name: str) -> list[tuple[Dot, str]]:
     """Every way to read a text's name: a node's name may have dots and digits as well. At most one has a GUID that
     anybody asks for."""
+    name = _NUMBER.sub("", name)
     return [(Dot(name[: each.start()], int(each[1])), each[2]) for each in _SEQ_AND_GUID.finditer(name)]
 
 

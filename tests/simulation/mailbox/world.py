@@ -162,6 +162,7 @@ class World:
         host.rows.commit()
         host.store.do(node.core.removals())
         host.store.settle(works)
+        node.core.unneeded()
         for send in node.core.sends():
             text = "text" if send.text_of is not None and host.store.has_text(*send.text_of) else ""
             self.network.send(host.name, send.peer, send.tag, send.command, text)

@@ -74,3 +74,21 @@ def test_a_uid_that_somebody_else_gave_out_is_settled_by_another_one() -> None:
     assert box is not None and box.uidnext == 40 and mine.unsettled == {GUID}
     mine.do([Renumber(user="alice", box=SAVE.box, to=((40, 40),), guids=("G1",), token=Token(1, 0))])
     assert mine.works() == [MoveMessage("alice", GUID, "G1", 40)]
+
+
+def test_texts_that_no_work_takes_are_let_go() -> None:
+    mine = core()
+    mine.do([CREATE])
+    mine.do([SAVE], text="first")
+    assert mine.unneeded() == []
+    mine.do([SAVE.replaced(uid=2)], text="again")
+    assert mine.unneeded() == ["again"]
+    theirs = SAVE.replaced(at=Dot("b", 1), modseq=1, guid="G2", uid=3)
+    mine.hear("b", "*", theirs, "theirs")
+    mine.hear("b", "*", theirs, "by another link")
+    assert mine.unneeded() == ["by another link"]
+    early = SAVE.replaced(at=Dot("b", 3), modseq=1, uid=4)
+    mine.hear("b", "*", early, "early")
+    assert mine.unneeded() == [], "it waits"
+    mine.hear("b", "*", early, "early again")
+    assert mine.unneeded() == ["early again"]

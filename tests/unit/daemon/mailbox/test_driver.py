@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -31,7 +31,7 @@ class Heard:
         self.path = path
         self.replies: list[Reply] = []
         self.refusals: list[str] = []
-        self.held: dict[str, int] = {}
+        self.unneeded_texts: list[str] = []
 
     def send(self, send: Send) -> None:
         raise AssertionError(f"nobody is there for {send}")
@@ -41,8 +41,8 @@ class Heard:
 
     def note(self, notice: Notice) -> None: ...
 
-    def committed(self, held: Mapping[str, int]) -> None:
-        self.held = dict(held)
+    def unneeded(self, texts: Sequence[str]) -> None:
+        self.unneeded_texts += texts
 
     def refused(self, work: Work, result: Result) -> None:
         self.refusals.append(result.reason)
@@ -93,7 +93,7 @@ async def test_one_commit_serves_all_that_came(tmp_path: Path) -> None:
     assert rig.driver.rounds == before + 1 and not rig.rows.is_dirty
     assert [type(reply.answer) for reply in rig.heard.replies] == [Ok] * 6
     assert len(rig.disk.names(b"/mail/alice/cur")) == 5
-    assert rig.heard.held == {"a": 6}
+    assert rig.driver.node.core.causal.held == {"a": 6}
     await until(lambda: rig.disk.names(b"/mail/.pyrepl-drop") == [])
     rig.close()
 

@@ -61,12 +61,16 @@ def test_a_wrong_text_is_refused(drop: DropFolder) -> None:
             coming.finish(1, size, sums)
 
 
-def test_one_that_comes_again_replaces_the_one_before(disk: ModelDisk, drop: DropFolder) -> None:
-    for text in (b"half", b"whole"):
-        coming = drop.begin(DOT, "G1")
-        coming.write(text)
-    coming.finish(1, 5, sums_of(b"whole"))
-    assert disk.read(drop.path(coming.name)) == b"whole"
+def test_one_that_comes_again_leaves_the_one_before(disk: ModelDisk, drop: DropFolder) -> None:
+    first = drop.begin(DOT, "G1")
+    first.write(b"whole")
+    first.finish(1, 5, sums_of(b"whole"))
+    second = drop.begin(DOT, "G1")
+    second.write(b"half")
+    assert drop.ops() == {"G1": DOT}
+    second.abandon()
+    assert disk.read(drop.path(first.name)) == b"whole"
+    drop.remove([first.name])
     drop.begin(DOT, "G1").abandon()
     other = drop.begin(Dot("c", 1), "G2")
     other.write(b"x")
