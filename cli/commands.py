@@ -154,6 +154,46 @@ def status(
 
 
 @cli.command()
+@click.option(
+    "--config",
+    "config_file",
+    type=click.Path(path_type=Path),
+    help="Look at what this configuration asks of the machine, and at its `dir`.",
+)
+@click.option("--json", "as_json", is_flag=True, help="A JSON document.")
+def doctor(config_file: Path | None, as_json: bool) -> None:
+    """Look at this machine: what would hold a node up here, and what to do about it.
+
+    Looks at memory, huge pages, swap, limits of connections and files, the clock, and how pyrepl is installed. Changes
+    nothing. Run it as the user that the node runs as: limits and rights are those of a user.
+
+    \b
+    Exit status:
+      0  no problem, though there may be advice
+      1  a problem, or a configuration that cannot be read
+    """
+    from pyrepl.config.settings import Settings
+    from pyrepl.daemon.disk.config_files import load_settings
+    from pyrepl.daemon.host import look_at_host, wants_of
+    from pyrepl.errors import ConfigError
+    from pyrepl.host.rules import findings, is_in_order
+
+    from . import doctor as screen
+
+    try:
+        settings = Settings() if config_file is None else load_settings(config_file, [])[0]
+    except ConfigError as error:
+        sys.stderr.write(f"pyrepl: {error}\n")
+        sys.exit(1)
+    found = findings(look_at_host(), wants_of(settings, with_folder=config_file is not None))
+    if as_json:
+        click.echo(screen.document_of(found))
+    else:
+        screen.show(found)
+    sys.exit(0 if is_in_order(found) else 1)
+
+
+@cli.command()
 @click.argument("shell", type=click.Choice(SHELLS))
 def completion(shell: str) -> None:
     """Print what makes a shell complete our commands and every directive with the Tab key.

@@ -15,7 +15,8 @@ The floors; who stands higher may import who stands lower, neighbours on a floor
     commands | metrics                    one row per command, rooms: engine (table, dispatcher), keys, strings,
                                           collections, zsets, geo, vectors, xstreams, scripts, session, node, describe
                                           | what syncs cost, by Spark from logs
-    observability | topology              events and their words, INFO and its fields | many nodes, as INFO shows them
+    observability | topology | host       events and their words, INFO and its fields | many nodes, as INFO shows them
+                                          | the machine that a node runs on, and what that means for the node
     node                                  the state of one node, put together
     replication | changes | mailbox       PSYNC, pure: history, backlog, link, session, roster, role | change streams
                                           | mailboxes that several nodes keep: the protocol and its machines;

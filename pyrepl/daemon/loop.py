@@ -14,23 +14,19 @@ import os
 import resource
 import sys
 from pathlib import Path
-from typing import Final, NoReturn
+from typing import NoReturn
 
 import uvloop
 
 from pyrepl.config.loading import Loaded
 from pyrepl.config.settings import Settings
 from pyrepl.daemon.app import App
+from pyrepl.daemon.descriptors import RESERVED_FDS, descriptors_for
 from pyrepl.daemon.memory import arenas
 from pyrepl.daemon.memory.housekeeper import GC_THRESHOLDS
-from pyrepl.daemon.wires.handshakes import MOST_PENDING
 from pyrepl.errors import ConfigError
 from pyrepl.observability import events
 from pyrepl.observability.event import Event
-
-RESERVED_FDS: Final = 32
-"""Descriptors that are not for clients: listening sockets, files, the child's pipe (Redis's
-CONFIG_MIN_RESERVED_FDS)."""
 
 
 def run_node(settings: Settings, config_file: Path | None, loaded: Loaded) -> int:
@@ -80,8 +76,7 @@ def _notices(config_file: Path | None, loaded: Loaded) -> list[Event]:
 def _allow_descriptors(settings: Settings) -> list[Event]:
     """Raise the limit on open files to what maxclients, its reserve and handshakes need, or lower maxclients to what
     the system allows."""
-    wanted = settings.maxclients + RESERVED_FDS
-    liked = wanted + settings.maxclients_reserve + (MOST_PENDING if settings.tls_port else 0)
+    wanted, liked = descriptors_for(settings)
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft == resource.RLIM_INFINITY or soft >= liked:
         return []

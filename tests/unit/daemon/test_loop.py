@@ -16,8 +16,9 @@ import pytest
 
 from pyrepl.config.loading import Loaded
 from pyrepl.config.settings import Settings
+from pyrepl.daemon.descriptors import RESERVED_FDS
 from pyrepl.daemon.disk.config_files import load_settings
-from pyrepl.daemon.loop import RESERVED_FDS, _allow_descriptors, _notices, run_node
+from pyrepl.daemon.loop import _allow_descriptors, _notices, run_node
 from pyrepl.daemon.wires.handshakes import MOST_PENDING
 from tests.peers.ports import free_port
 
