@@ -40,7 +40,7 @@ def status(
     \b
     Exit status:
       0  every member is linked, and has all that this node has
-      1  one is not, or has not, or this node is apart
+      1  one is not, or has not, or this node is apart, or a disk refuses the mail of a user
       2  the node cannot be asked
     """
     import asyncio
@@ -101,7 +101,9 @@ def _document(reply: Any) -> Any:
 
 def _is_in_trouble(found: dict[str, Any]) -> bool:
     members = found["members"]
-    return bool(found["apart"]) or any(each["link"] == "down" or each.get("lag-ops", 0) for each in members)
+    return bool(found["apart"] or found["stopped"]) or any(
+        each["link"] == "down" or each.get("lag-ops", 0) for each in members
+    )
 
 
 def _table(found: dict[str, Any]) -> str:
@@ -116,6 +118,13 @@ def _table(found: dict[str, Any]) -> str:
         kind = f"{each['name']} (witness)" if each["witness"] else each["name"]
         lines.append((kind, each["address"], each["link"], str(each.get("lag-ops", "-"))))
     widths = [max(len(line[place]) for line in lines) for place in range(4)]
+    stopped = [
+        f"{each['user']} stands still, {each['works-owed']} works are owed: {each['why']}" for each in found["stopped"]
+    ]
     return "\n".join(
-        [head, *("  ".join(word.ljust(width) for word, width in zip(line, widths)).rstrip() for line in lines)]
+        [
+            head,
+            *stopped,
+            *("  ".join(word.ljust(width) for word, width in zip(line, widths)).rstrip() for line in lines),
+        ]
     )

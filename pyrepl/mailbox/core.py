@@ -17,18 +17,18 @@ from pyrepl.mailbox.causal import Causal, Waiting
 from pyrepl.mailbox.codec import UNTAGGED
 from pyrepl.mailbox.journal_ops import Journal, by_guid
 from pyrepl.mailbox.merging import Crossed, Effects, Merger
-from pyrepl.mailbox.recovery import missing_user, works_at_start
+from pyrepl.mailbox.recovery import works_at_start
 from pyrepl.mailbox.rows import UNPLACED, Rows
 from pyrepl.mailbox.sending import Notice, Reply, Send
 from pyrepl.mailbox.store import (
     REMOVALS,
     AddMessage,
+    Ended,
     MakeBox,
     MoveMessage,
     Outcome,
     RemoveBox,
     RemoveMessage,
-    Result,
     StoredBox,
     Work,
 )
@@ -111,10 +111,9 @@ class Core:
         self._works = [work for work in self._works if isinstance(work, REMOVALS)]
         return out
 
-    def ended(self, works: Sequence[Work], results: Sequence[Result]) -> None:
-        """How those that are done before the commit ended; none has failed. A message whose UID somebody else gave out
-        meanwhile gets another one."""
-        for work, result in zip(works, results):
+    def ended(self, ended: Sequence[Ended]) -> None:
+        """How works ended; none has failed. A message whose UID somebody else gave out meanwhile gets another one."""
+        for work, result in ended:
             if result.outcome is Outcome.TOO_LOW and isinstance(work, AddMessage | MoveMessage):
                 self._set_aside(work, result.next_uid)
 
@@ -133,9 +132,7 @@ class Core:
 
     def recover(self, stored: dict[str, dict[str, StoredBox]]) -> None:
         """What the store has, by user and GUID, when the node starts: a crash may have come between store and rows. A
-        user whose Maildir is not there is none of `stored`."""
-        for user in self.rows.users():
-            self._notices += missing_user(self.rows, user) if user not in stored else []
+        user whose Maildir cannot be read then is none of `stored`, and is told when it can."""
         for user in sorted(stored):
             recovery = works_at_start(self.rows, user, self.origin, stored[user])
             self._works.extend(recovery.works)

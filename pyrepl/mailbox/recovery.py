@@ -91,11 +91,6 @@ def _is_committed(rows: Rows, at: Dot, guid: str, held: dict[str, int]) -> bool:
     return not ops or any(guid in (op.__dict__.get("guid"), *op.__dict__.get("guids", ())) for op in ops)
 
 
-def missing_user(rows: Rows, user: str) -> list[Notice]:
-    """A user whose Maildir is not there: nothing is concluded from that."""
-    return [Notice("maildir_missing", user)] if view(rows, user) else []
-
-
 def _compare_unshown(rows: Rows, user: str, origin: str, guid: str, there: StoredBox, found: Recovery) -> None:
     """A mailbox that the rows do not show: what a crash left of a CREATE or DELETE, or another's.
 

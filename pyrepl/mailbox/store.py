@@ -34,11 +34,13 @@ class Outcome(enum.Enum):
     """The UID is below the next one, as somebody else gave it out: the message is kept aside, as with UID 0."""
     FAILED = "failed"
     """The disk refused; nothing was done, and it is told again. No later work of this user was begun."""
+    NOT_THERE = "not there"
+    """As FAILED, but for all users: the disk of the Maildirs is missing, or refuses whatever it is told."""
 
 
 class Result(NamedTuple):
-    """How, with what belongs to it: of FAILED the `reason` for people; of TOO_LOW the mailbox's next UID; of messages
-    with flags the keywords that the store cannot keep."""
+    """How, with what belongs to it: of FAILED and NOT_THERE the `reason` for people; of TOO_LOW the mailbox's next UID;
+    of messages with flags the keywords that the store cannot keep."""
 
     outcome: Outcome
     reason: str = ""
@@ -129,6 +131,13 @@ Work: TypeAlias = (
     MakeBox | RenameBox | RemoveBox | SubscribeBox | RaiseNext | AddMessage | SetFlags | MoveMessage | RemoveMessage
 )
 REMOVALS: Final = (RemoveBox, RemoveMessage)
+
+
+class Ended(NamedTuple):
+    """A work that is done, and how it ended."""
+
+    work: Work
+    result: Result
 
 
 class Stored(NamedTuple):

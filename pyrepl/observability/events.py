@@ -1511,17 +1511,34 @@ class MailboxNoted(Event):
 
 
 @final
-class MailboxWorkRefused(Event):
+class MailboxesRefused(Event):
     """It is tried each second until the disk takes it."""
 
-    work: str
+    reason: str
+    LEVEL: ClassVar[Level] = Level.WARNING
+    TEXT: ClassVar[str] = (
+        "Mail cannot be written: {reason}. Nothing else is done to mailboxes here until it can, and the other nodes do"
+        " without this one"
+    )
+
+
+@final
+class MailboxUserStopped(Event):
+    """Told again when the reason changes. What is owed is tried again after a pause, which doubles up to a minute."""
+
     user: str
     reason: str
     LEVEL: ClassVar[Level] = Level.WARNING
     TEXT: ClassVar[str] = (
-        "The mail of {user} cannot be written ({work}): {reason}. Nothing else is done to mailboxes here until it can,"
-        " and the other nodes do without this one"
+        "The mailboxes of {user} stand still here: {reason}. What other nodes do to them is kept until the disk takes"
+        " it, which is tried again and again; all other users go on"
     )
+
+
+@final
+class MailboxUserResumed(Event):
+    user: str
+    TEXT: ClassVar[str] = "The mailboxes of {user} go on: all that was kept is written"
 
 
 @final

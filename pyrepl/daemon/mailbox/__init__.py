@@ -3,6 +3,7 @@
 The service:
     server, configured           its life, and what the directives say
     keeping, driver              what is open, and the rounds of the machine (pyrepl.mailbox.node)
+    owing                        users whose disk refuses, and works that are owed to them
     conns, talk_conn, first_line, sockets
                                  connections, and what passes between them and the machine
     dialer                       links to other members
@@ -12,7 +13,7 @@ The service:
 Rows:
     database                     the SQLite file: opened, changed in transactions, closed
     columns                      values of rows as columns, and back
-    box_table, message_table, journal
+    box_table, message_table, journal, owed_table
                                  its tables
     sqlite_rows                  all of them, as the machines of pyrepl.mailbox see them
 

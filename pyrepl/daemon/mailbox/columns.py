@@ -5,13 +5,34 @@ Numbers and texts are columns as they are. Checksums are four bytes each, since 
 
 from __future__ import annotations
 
+import json
 import struct
+from typing import Any, Final
 
 from pyrepl.errors import PeerError
 from pyrepl.mailbox.kinds import KINDS
+from pyrepl.mailbox.store import (
+    AddMessage,
+    MakeBox,
+    MoveMessage,
+    RaiseNext,
+    RemoveBox,
+    RemoveMessage,
+    RenameBox,
+    SetFlags,
+    SubscribeBox,
+    Work,
+)
 from pyrepl.mailbox.verbs import BY_VERB, Op
 from pyrepl.mailbox.words import Dot, Registers, Stamp, Token, parse_stamp, parse_token, render_stamp, render_token
 
+_WORKS: Final[dict[str, type[Work]]] = {
+    kind.__name__: kind
+    for kind in (
+        *(MakeBox, RenameBox, RemoveBox, SubscribeBox),
+        *(RaiseNext, AddMessage, SetFlags, MoveMessage, RemoveMessage),
+    )
+}
 NO_STAMP = ""
 """The column of the stamp of what was never written: it has no node, so the protocol has no word for it."""
 
@@ -72,3 +93,18 @@ def op_of(column: str) -> Op:
     op = kind.parse(words)
     assert isinstance(op, Op)
     return op
+
+
+def work_column(work: Work) -> str:
+    """A work as a JSON array: its kind, and its fields in their order."""
+    return json.dumps([type(work).__name__, *(work.__dict__[name] for name in work.FIELDS)])
+
+
+def work_of(column: str) -> Work:
+    kind, *fields = json.loads(column)
+    values: dict[str, Any] = dict(
+        zip(_WORKS[kind].FIELDS, (tuple(field) if isinstance(field, list) else field for field in fields))
+    )
+    if values.get("at") is not None:
+        values["at"] = Dot(*values["at"])
+    return _WORKS[kind](**values)

@@ -19,14 +19,14 @@ from pyrepl.daemon.mailbox.maildir_store import MaildirStore
 from pyrepl.daemon.mailbox.talk_conn import TalkConn
 from pyrepl.daemon.mailbox.text_writer import ComingText
 from pyrepl.errors import PyreplError
-from pyrepl.mailbox.answers import Bad
+from pyrepl.mailbox.answers import Bad, No, Reason
+from pyrepl.mailbox.codec import UNTAGGED
 from pyrepl.mailbox.node import Node
 from pyrepl.mailbox.outgoing import TextOf
 from pyrepl.mailbox.peer_link import PeerLink
 from pyrepl.mailbox.sending import Notice, Reply, Send
-from pyrepl.mailbox.store import Result, Work
 from pyrepl.mailbox.talk import Came, Lost, Opened
-from pyrepl.mailbox.verbs import Command
+from pyrepl.mailbox.verbs import Command, Lock, Op
 from pyrepl.mailbox.words import Dot
 from pyrepl.observability import events
 
@@ -175,8 +175,14 @@ class Conns:
     def note(self, notice: Notice) -> None:
         self._log(events.MailboxNoted(notice.name, notice.about))
 
-    def refused(self, work: Work, result: Result) -> None:
-        self._log(events.MailboxWorkRefused(type(work).__name__, work.user, result.reason or result.outcome.value))
+    def refused(self, reason: str) -> None:
+        self._log(events.MailboxesRefused(reason))
+
+    def stopped(self, user: str, reason: str) -> None:
+        self._log(events.MailboxUserStopped(user, reason))
+
+    def resumed(self, user: str) -> None:
+        self._log(events.MailboxUserResumed(user))
 
     # In a round
 
@@ -205,7 +211,18 @@ class Conns:
         self, conn: TalkConn, name: str, tag: str, command: Command, text: str, node: Node, now: float
     ) -> None:
         conn.taken()
-        node.hear_mail(name, tag, command, text, now)
+        why = self._why_not(command)
+        if why and tag != UNTAGGED:
+            node.core.let_go(text)
+            node.core.reply(name, tag, No(reason=Reason.FAILED, why=why))
+        else:
+            node.hear_mail(name, tag, command, text, now)
+
+    def _why_not(self, command: Command) -> str:
+        """Why a user's mailboxes are not changed now; "" if they are. What nobody waits for is taken all the same."""
+        standing = self.keeping.driver.standing if self.keeping is not None else {}
+        found = standing.get(command.__dict__.get("user", "")) if isinstance(command, Op | Lock) else None
+        return "" if found is None else f"the mailboxes of {command.__dict__['user']} stand still: {found.reason}"
 
     # Texts that go out
 
@@ -224,12 +241,12 @@ class Conns:
         self.keeping.workers.run(text_of[0], what).add_done_callback(done)
 
     def _size(self, store: MaildirStore, text_of: TextOf) -> int | None:
-        path = store.text(*text_of)
+        path = store.readable_text(*text_of)
         found = None if path is None else self._files.stat(path)
         return None if found is None else found.size
 
     def _piece(self, store: MaildirStore, text_of: TextOf, start: int, size: int) -> bytes:
-        path = store.text(*text_of)
+        path = store.readable_text(*text_of)
         if path is None:
             raise PyreplError(f"{text_of[1]} is gone")
         return self._files.read_part(path, start, size)

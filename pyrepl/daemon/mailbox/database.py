@@ -21,7 +21,7 @@ from typing import Any, Final, final
 from pyrepl.errors import PyreplError
 from pyrepl.temporary import make_private
 
-VERSION: Final = 1
+VERSION: Final = 2
 """Of the schema, in `PRAGMA user_version`; 0 is a new file's."""
 
 _SCHEMA: Final = """
@@ -56,7 +56,15 @@ CREATE TABLE ops (place INTEGER PRIMARY KEY, origin TEXT NOT NULL, seq INTEGER N
 CREATE UNIQUE INDEX ops_by_dot ON ops (origin, seq);
 CREATE TABLE dropped (origin TEXT PRIMARY KEY, seq INTEGER NOT NULL) WITHOUT ROWID;
 """
-"""`dropped`: origin -> the greatest seq that the journal had to let go. `place` is the order in which ops were kept."""
+"""Of version 1. `dropped`: origin -> the greatest seq that the journal had to let go. `place` is the order in which ops
+were kept."""
+_STEPS: Final = {
+    1: """
+CREATE TABLE owed (place INTEGER PRIMARY KEY AUTOINCREMENT, user TEXT NOT NULL, work TEXT NOT NULL);
+CREATE INDEX owed_by_user ON owed (user, place);
+"""
+}
+"""What makes the schema of each version that of the next."""
 
 
 class DatabaseError(PyreplError):
@@ -131,10 +139,12 @@ class Database:
         with self._errors():
             self._run(["PRAGMA locking_mode=EXCLUSIVE", "PRAGMA journal_mode=WAL", "PRAGMA synchronous=FULL"])
             [version] = self._connection.execute("PRAGMA user_version").fetchone()
-            if version == 0:
-                # One transaction with its number: a crash leaves all of it or a new file.
-                self._connection.executescript(f"BEGIN IMMEDIATE;{_SCHEMA}PRAGMA user_version={VERSION};COMMIT")
-        if version not in (0, VERSION):
+            if version < VERSION:
+                # One transaction with its number: a crash leaves all of it or the file as it was.
+                steps = [step for before, step in _STEPS.items() if before >= version]
+                schema = "".join(steps if version else [_SCHEMA, *steps])
+                self._connection.executescript(f"BEGIN IMMEDIATE;{schema}PRAGMA user_version={VERSION};COMMIT")
+        if version > VERSION:
             raise DatabaseError(
                 f"{self._path} has the format {version}, this pyrepl knows {VERSION}: start the pyrepl that made it"
             )

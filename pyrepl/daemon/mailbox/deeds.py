@@ -83,8 +83,18 @@ class MailboxDeeds:
             b"ops": sum(node.core.causal.held.values()),
             b"ops-waiting": node.core.causal.count,
             b"mail-processes": len(self._conns.clients),
+            b"stopped": self._stopped(),
             b"members": [self._member(node, name) for name in self._conf.members.names],
         }
+
+    def _stopped(self) -> Reply:
+        """Users whose mailboxes stand still, as the disk refuses."""
+        driver = None if self._conns.keeping is None else self._conns.keeping.driver
+        standing, owed = ({}, {}) if driver is None else (driver.standing, driver.owed())
+        return [
+            {b"user": user.encode(), b"why": each.reason.encode(), b"works-owed": owed.get(user, 0)}
+            for user, each in sorted(standing.items())
+        ]
 
     def _member(self, node: Node, name: str) -> Reply:
         address, peer = self._conf.addresses[name], node.core.peers.get(name)

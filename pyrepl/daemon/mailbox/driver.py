@@ -9,25 +9,24 @@
 All that comes while 2 to 4 wait for the disk is told in the next round, so under load one commit serves many. Nobody
 is told of anything that a power cut could take back.
 
-A disk that refuses a work is asked again each second, and nothing goes on before it takes it: the other nodes see one
-that says nothing, and do without it. Anything else that fails ends the round and is raised: what the node believes may
-not be what is on disk, so whoever runs it begins again from there.
+What the disk of one user refuses is owed (owing.py), and the others go on. Anything else that fails ends the round and
+is raised: what the node believes may not be what is on disk, so whoever runs it begins again from there.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final, Protocol, TypeAlias, final
 
+from pyrepl.daemon.mailbox.owing import Owing, Refused, Standing
 from pyrepl.daemon.mailbox.sqlite_rows import SqliteRows
 from pyrepl.daemon.mailbox.workers import Workers
 from pyrepl.mailbox.node import Node
 from pyrepl.mailbox.sending import Notice, Reply, Send
-from pyrepl.mailbox.store import Outcome, Result, Work
+from pyrepl.mailbox.store import Ended, Work
 
-RETRY_S: Final = 1.0
 MOST_AT_ONCE: Final = 1000
 """Things that have come, told to the node in one round."""
 TRIM_S: Final = 3600.0
@@ -37,7 +36,7 @@ Job: TypeAlias = Callable[[Node, float], None]
 """Tells the node that something has happened, at `now`."""
 
 
-class Hearers(Protocol):
+class Hearers(Refused, Protocol):
     """Who gets what the node says."""
 
     def send(self, send: Send) -> None: ...
@@ -48,9 +47,6 @@ class Hearers(Protocol):
 
     def unneeded(self, texts: Sequence[str]) -> None:
         """Texts that came and that nothing will take, by their names in the drop folder."""
-
-    def refused(self, work: Work, result: Result) -> None:
-        """The disk did not take a work; it is told once for each time that it is tried."""
 
 
 @final
@@ -71,12 +67,27 @@ class Driver:
         self.rounds = 0
         self._rows: Final = rows
         self._workers: Final = workers
+        self._owing: Final = None if workers is None else Owing(rows, workers, hearers, now)
         self._hearers: Final = hearers
         self._now: Final = now
         self._tombstones_s: Final = tombstones_s
         self._jobs: deque[Job] = deque()
         self._wake: Final = asyncio.Event()
         self._trim_at = now()
+
+    @property
+    def standing(self) -> Mapping[str, Standing]:
+        """Users whose disk refuses."""
+        return {} if self._owing is None else self._owing.standing
+
+    def owed(self) -> dict[str, int]:
+        """User -> how many works the disk has not taken. In a round."""
+        return self._rows.owing()
+
+    def begin(self, unread: dict[str, str]) -> None:
+        """`unread`: user -> why the rows could not be compared with the Maildir at the start."""
+        if self._owing is not None:
+            self._owing.begin(unread)
 
     def tell(self, job: Job) -> None:
         """Something has happened: the node hears of it in the next round."""
@@ -98,13 +109,16 @@ class Driver:
         self.node.tick(self._now())
         self._trim()
         core = self.node.core
-        works = core.works()
-        core.ended(works, await self._perform(works))
+        if self._owing is not None:
+            core.recover(await self._owing.compared())
+        ended = [] if self._owing is None else await self._owing.pay()
+        ended += await self._perform(core.works())
+        core.ended(ended)
         if self._rows.is_dirty:
             await asyncio.get_running_loop().run_in_executor(None, self._rows.commit)
         await self._perform(core.removals())
-        if works and self._workers is not None:
-            self._workers.settle(works)
+        if ended and self._workers is not None:
+            self._workers.settle([each.work for each in ended])
         self._hearers.unneeded(core.unneeded())
         for send in core.sends():
             self._hearers.send(send)
@@ -117,28 +131,21 @@ class Driver:
         """Until something happens, or time has passed that matters."""
         if self._jobs:
             return
-        left = self.node.next_deadline(self._now()) - self._now()
+        at = self.node.next_deadline(self._now())
+        if self._owing is not None:
+            at = min(at, self._owing.next_deadline())
+        left = at - self._now()
         try:
             async with asyncio.timeout(max(left, 0.001) if left < TRIM_S else TRIM_S):
                 await self._wake.wait()
         except TimeoutError:
             return
 
-    async def _perform(self, works: list[Work]) -> list[Result]:
-        """All of them, in order; those that the disk refuses are tried until it does not."""
-        ended: dict[int, Result] = {}
-        left = list(range(len(works)))
-        while left:
-            assert self._workers is not None
-            results = await self._workers.perform([works[index] for index in left])
-            ended |= dict(zip(left, results, strict=True))
-            for index in left:
-                if ended[index].outcome in (Outcome.FAILED, Outcome.NO_TEXT):
-                    self._hearers.refused(works[index], ended[index])
-            left = [index for index in left if ended[index].outcome is Outcome.FAILED]
-            if left:
-                await asyncio.sleep(RETRY_S)
-        return [ended[index] for index in range(len(works))]
+    async def _perform(self, works: list[Work]) -> list[Ended]:
+        if not works:
+            return []
+        assert self._owing is not None, "a witness has no works"
+        return await self._owing.perform(works)
 
     def _trim(self) -> None:
         if self._now() >= self._trim_at:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set
 from contextlib import suppress
 from typing import Final, final
 
@@ -49,11 +49,13 @@ class DropFolder:
         if self._files.stat(self._folder) is None:
             self._files.make_folder(self._folder)
 
-    def clear(self, held: Mapping[str, int]) -> None:
-        """Empty it but for texts of ops that come again, as the vector says: after a start, when what a crash left is
-        dealt with and nothing is under way."""
+    def clear(self, held: Mapping[str, int], owed: Set[str] = frozenset()) -> None:
+        """Empty it but for texts of ops that come again, as the vector says, and those that are owed: after a start,
+        when what a crash left is dealt with and nothing is under way."""
         for name in self._files.names(self._folder):
             ways = _ways(to_text(name))
+            if to_text(name) in owed:
+                continue
             if not ways or any(held.get(dot.origin, 0) >= dot.seq for dot, _ in ways):
                 remove_tree(self._files, self._folder + b"/" + name)
 
@@ -61,6 +63,14 @@ class DropFolder:
         """`shown_guid` of each message whose text lies here -> the op that brought it."""
         names = map(to_text, self._files.names(self._folder))
         return {guid: dot for name in names for dot, guid in _ways(name)}
+
+    def find(self, guid: str) -> bytes | None:
+        """The path of a text of this message; None if there is none."""
+        wanted = shown_guid(guid)
+        for name in self._files.names(self._folder):
+            if any(shown == wanted for _, shown in _ways(to_text(name))):
+                return self._folder + b"/" + name
+        return None
 
     def path(self, name: str) -> bytes:
         """Where the text of that name lies, or would."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import socket
 import time
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from typing import Final, final
 
 from pyrepl.config.settings import Settings
@@ -17,17 +17,22 @@ from pyrepl.daemon.clock import Clock
 from pyrepl.daemon.mailbox.configured import Configured
 from pyrepl.daemon.mailbox.driver import Driver, Hearers
 from pyrepl.daemon.mailbox.files import DiskFiles
-from pyrepl.daemon.mailbox.maildir_store import MaildirStore
-from pyrepl.daemon.mailbox.maildirs_place import MaildirsPlace, NotThere
+from pyrepl.daemon.mailbox.maildir_store import TROUBLE, MaildirStore
+from pyrepl.daemon.mailbox.maildirs_place import MaildirsPlace
+from pyrepl.daemon.mailbox.results import failed
 from pyrepl.daemon.mailbox.sqlite_rows import SqliteRows
 from pyrepl.daemon.mailbox.text_writer import TextWriter
 from pyrepl.daemon.mailbox.uidlist_lock import UidlistLock
 from pyrepl.daemon.mailbox.workers import Workers
+from pyrepl.mailbox.boxes import view
 from pyrepl.mailbox.maildir.layout import LAYOUTS
 from pyrepl.mailbox.node import Node, NodeOptions
 from pyrepl.mailbox.store import StoredBox
 
 _DAY_S: Final = 86_400
+_LOCK_WAIT_S: Final = 2.0
+"""For a Dovecot that holds the lock of a mailbox: then the user's works are owed, as others wait."""
+_OWED: Final = "what was owed before this start is written first"
 
 
 @final
@@ -62,10 +67,24 @@ class Keeping:
         loop, core = asyncio.get_running_loop(), self.driver.node.core
         store = None if self.workers is None else self.workers.stores[0]
         if store is not None:
-            core.recover(await loop.run_in_executor(None, _stored, store, self._rows.users()))
+            unread = await self._compare(store)
+            self.driver.begin(unread)
         await self.driver.round()
         if store is not None:
-            await loop.run_in_executor(None, store.clear, dict(core.causal.held))
+            await loop.run_in_executor(None, store.clear, dict(core.causal.held), self._rows.owed_texts())
+
+    async def _compare(self, store: MaildirStore) -> dict[str, str]:
+        """Compare each user's rows with the Maildir. Who cannot be compared now -> why: the Maildir cannot be read, or
+        lags behind the rows, as works are owed."""
+        unread = dict.fromkeys(self._rows.owing(), _OWED)
+        users = [user for user in self._rows.users() if user not in unread]
+        having = {user for user in users if view(self._rows, user)} | unread.keys()
+        assert self.workers is not None
+        for each in self.workers.stores:
+            each.expect(having)
+        stored, refused = await asyncio.get_running_loop().run_in_executor(None, _stored, store, users)
+        self.driver.node.core.recover(stored)
+        return unread | {user: why for user, why in refused.items() if user in having}
 
     def stop(self) -> None:
         """Close everything; what was not committed is forgotten."""
@@ -77,17 +96,19 @@ class Keeping:
         files, layout = DiskFiles(), LAYOUTS[settings.mailbox_layout]
         host = socket.gethostname().encode()
         stores = [
-            MaildirStore(files, place, layout, UidlistLock(files, host, time.sleep), origin, time.sleep)
+            MaildirStore(files, place, layout, UidlistLock(files, host, time.sleep, _LOCK_WAIT_S), origin, time.sleep)
             for _ in range(settings.mailbox_workers)
         ]
         stores[0].prepare(is_new)
         return Workers(stores)
 
 
-def _stored(store: MaildirStore, users: list[str]) -> dict[str, dict[str, StoredBox]]:
-    """What is there of each user. One whose Maildir is not there is left out."""
-    found = {}
+def _stored(store: MaildirStore, users: list[str]) -> tuple[dict[str, dict[str, StoredBox]], dict[str, str]]:
+    """What is there of each user, and of those whose Maildir cannot be read, why."""
+    found, refused = {}, {}
     for user in users:
-        with suppress(NotThere):
+        try:
             found[user] = store.stored(user)
-    return found
+        except TROUBLE as error:
+            refused[user] = failed(error).reason
+    return found, refused

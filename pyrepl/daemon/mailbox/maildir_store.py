@@ -10,7 +10,7 @@ Not here: rows, and who decides what is to be done. Every method waits for the d
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from itertools import groupby
 from typing import Final, TypeVar, final
 
@@ -43,7 +43,8 @@ from pyrepl.words import to_text
 
 MOST_OPEN: Final = 100
 """Mailboxes, and users, that are remembered at once."""
-_TROUBLE: Final = (OSError, CorruptData, LockBusy, NotThere, OtherBox)
+TROUBLE: Final = (OSError, CorruptData, LockBusy, NotThere, OtherBox)
+"""What a disk, or somebody else who writes there, makes impossible."""
 
 T = TypeVar("T")
 
@@ -70,6 +71,7 @@ class MaildirStore:
         self._sleep: Final = sleep
         self.drop: Final = DropFolder(files, place.root)
         self._users: OrderedDict[str, UserBoxes] = OrderedDict()
+        self._expected: Final[set[str]] = set()
         self._open: OrderedDict[tuple[str, bytes], OpenBox] = OrderedDict()
 
     def prepare(self, is_new: bool) -> None:
@@ -80,16 +82,20 @@ class MaildirStore:
         self._place.check(self._origin)
         self.drop.prepare()
 
-    def clear(self, held: Mapping[str, int]) -> None:
-        """What a crash left is dealt with, and its rows are committed. `held`: the vector."""
-        self.drop.clear(held)
+    def clear(self, held: Mapping[str, int], owed: Set[str]) -> None:
+        """What a crash left is dealt with, and its rows are committed. `held`: the vector; `owed`: texts that works
+        need which are not done yet."""
+        self.drop.clear(held, owed)
+
+    def expect(self, users: Iterable[str]) -> None:
+        """Users who have mailboxes: where a folder of theirs is missing, none is made."""
+        self._expected.update(users)
 
     def perform(self, works: Sequence[Work]) -> list[Result]:
         try:
-            self._place.check(self._origin)
-            self.drop.sync(work.text for work in works if isinstance(work, AddMessage) and work.text)
+            self.keep(works)
         except (NotThere, OSError) as error:
-            return [failed(error)] * len(works)
+            return [failed(error, Outcome.NOT_THERE)] * len(works)
         results: list[Result] = []
         stopped: dict[str, Result] = {}
         for (user, box), batch in _batches(works):
@@ -98,6 +104,16 @@ class MaildirStore:
             if done[-1].outcome is Outcome.FAILED:
                 stopped[user] = done[-1]
         return results
+
+    def keep(self, works: Sequence[Work]) -> None:
+        """The texts that came for these works are on disk when this returns. Raises NotThere, OSError."""
+        self._place.check(self._origin)
+        self.drop.sync(work.text for work in works if isinstance(work, AddMessage) and work.text)
+
+    def try_again(self, works: Sequence[Work]) -> list[Result]:
+        """As `perform`, but no lock is waited for: others have works to do."""
+        with self._lock.without_waiting():
+            return self.perform(works)
 
     def stored(self, user: str) -> dict[str, StoredBox]:
         """Raises NotThere, OSError, CorruptData."""
@@ -151,17 +167,26 @@ class MaildirStore:
                     return path
         return None
 
+    def readable_text(self, user: str, guid: str) -> bytes | None:
+        """As `text`; where that cannot be read, or its mailbox was not written yet, as it came. Raises OSError."""
+        try:
+            found = self.text(user, guid)
+        except TROUBLE:
+            found = None
+        return found or self.drop.find(guid)
+
     def _perform(self, user: str, box: str, works: list[Work]) -> list[Result]:
         try:
-            if any(isinstance(work, MakeBox) for work in works):
+            if user not in self._expected and any(isinstance(work, MakeBox) for work in works):
                 self._place.make(user)
+                self._expected.add(user)
             boxes = self._boxes(user)
             own = [work for work in works if not isinstance(work, MakeBox | RenameBox | RemoveBox | SubscribeBox)]
             if own:
                 return self._perform_in(user, boxes, box.encode(), own)
             for work in works:
                 self._change_boxes(user, boxes, work)
-        except _TROUBLE as error:
+        except TROUBLE as error:
             return [failed(error)] * len(works)
         return [DONE] * len(works)
 

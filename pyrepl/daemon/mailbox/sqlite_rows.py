@@ -14,10 +14,11 @@ from pyrepl.daemon.mailbox.box_table import BoxTable
 from pyrepl.daemon.mailbox.database import Database
 from pyrepl.daemon.mailbox.journal import Journal
 from pyrepl.daemon.mailbox.message_table import MessageTable
+from pyrepl.daemon.mailbox.owed_table import OwedTable
 
 
 @final
-class SqliteRows(BoxTable, MessageTable, Journal):
+class SqliteRows(BoxTable, MessageTable, Journal, OwedTable):
     """One open file. Any method raises DatabaseError, and then the file has to be opened again."""
 
     def __init__(self, path: Path, journal_bytes: int, wall_s: Callable[[], float]) -> None:
@@ -27,6 +28,7 @@ class SqliteRows(BoxTable, MessageTable, Journal):
             BoxTable.__init__(self, self._file)
             MessageTable.__init__(self, self._file, wall_s)
             Journal.__init__(self, self._file, journal_bytes)
+            OwedTable.__init__(self, self._file)
         except BaseException:
             self._file.close()
             raise

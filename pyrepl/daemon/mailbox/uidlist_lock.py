@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from typing import Final, final
 
 from pyrepl.daemon.mailbox.files import Files
@@ -20,6 +20,8 @@ from pyrepl.errors import PyreplError
 NAME: Final = b"dovecot-uidlist.lock"
 _OWNER: Final = re.compile(rb"([0-9]{1,10}):(.+)")
 _LOOKS_PER_S: Final = 50
+_LEAST_LOOKS: Final = 2
+"""One finds a dead owner's, the next takes it."""
 
 
 class LockBusy(PyreplError):
@@ -44,7 +46,7 @@ class UidlistLock:
         self._hostname: Final = hostname
         self._text: Final = b"%d:%b" % (os.getpid(), hostname)
         self._sleep: Final = sleep
-        self._looks: Final = max(1, int(wait_s * _LOOKS_PER_S))
+        self._looks = max(1, int(wait_s * _LOOKS_PER_S))
         self._is_alive: Final = is_alive or is_alive_here
         self._held: set[bytes] = set()
 
@@ -64,6 +66,15 @@ class UidlistLock:
                 self._held.add(path)
                 return
         raise LockBusy(f"{os.fsdecode(path)} is held by {self._owner(path)!r}: is that process stuck?")
+
+    @contextmanager
+    def without_waiting(self) -> Iterator[None]:
+        """Meanwhile another's lock is looked at, and not waited for."""
+        looks, self._looks = self._looks, _LEAST_LOOKS
+        try:
+            yield
+        finally:
+            self._looks = looks
 
     def release(self, folder: bytes) -> None:
         """Nothing of ours may be under way there any more. Raises OSError."""

@@ -14,10 +14,12 @@ from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Final, TypeVar, final
 
-from pyrepl.daemon.mailbox.maildir_store import MaildirStore
-from pyrepl.mailbox.store import Result, Work
+from pyrepl.daemon.mailbox.maildir_store import TROUBLE, MaildirStore
+from pyrepl.daemon.mailbox.results import failed
+from pyrepl.mailbox.store import Result, StoredBox, Work
 
 T = TypeVar("T")
+U = TypeVar("U")
 
 
 @final
@@ -60,6 +62,29 @@ class Workers:
             results |= dict(zip(indexes, found, strict=True))
         return [results[index] for index in range(len(works))]
 
+    async def keep(self, works: Sequence[Work]) -> str:
+        """Have the texts of works on disk that are not done now; why that cannot be, "" if they are."""
+        done = [
+            asyncio.wrap_future(
+                self._threads[place].submit(_why_not, self.stores[place].keep, [works[index] for index in indexes])
+            )
+            for place, indexes in self._parts(works).items()
+        ]
+        return next(filter(None, await asyncio.gather(*done)), "")
+
+    async def try_again(self, user: str, works: Sequence[Work]) -> list[Result]:
+        """Works of a user that the disk refused before; how each ended."""
+        return await asyncio.wrap_future(self.run(user, lambda store: store.try_again(works)))
+
+    async def stored(self, user: str) -> dict[str, StoredBox] | str:
+        """All that a user has; if it cannot be read, why."""
+        found: dict[str, StoredBox] = {}
+
+        def read(store: MaildirStore) -> None:
+            found.update(store.stored(user))
+
+        return await asyncio.wrap_future(self.run(user, lambda store: _why_not(read, store))) or found
+
     def settle(self, works: Sequence[Work]) -> None:
         """Their rows are committed: what was kept to know that they were done goes, when there is time."""
         for place, indexes in self._parts(works).items():
@@ -69,3 +94,12 @@ class Workers:
         """What is under way ends; nothing else is begun."""
         for thread in self._threads:
             thread.shutdown(wait=False, cancel_futures=True)
+
+
+def _why_not(what: Callable[[U], None], of: U) -> str:
+    """Why the disk refused it; "" if it did not."""
+    try:
+        what(of)
+    except TROUBLE as error:
+        return failed(error).reason
+    return ""

@@ -25,6 +25,7 @@ STATUS: Any = {
     b"ops": 12,
     b"ops-waiting": 0,
     b"mail-processes": 2,
+    b"stopped": [],
     b"members": [
         {b"name": b"a", b"address": b"10.0.0.1:7390", b"link": b"self", b"witness": 0},
         {b"name": b"b", b"address": b"10.0.0.2:7390", b"link": b"up", b"witness": 0, b"lag-ops": 0},
@@ -53,6 +54,13 @@ def asked(status: Any, *options: str) -> Result:
     thread.join(10)
     listening.close()
     return result
+
+
+def test_a_user_whose_mail_stands_still() -> None:
+    stopped = {b"user": b"alice", b"why": b"no space", b"works-owed": 3}
+    result = asked(STATUS | {b"stopped": [stopped]})
+    assert result.exit_code == 1
+    assert "alice stands still, 3 works are owed: no space" in result.output
 
 
 def test_all_is_in_order() -> None:

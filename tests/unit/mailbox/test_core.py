@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pyrepl.mailbox.core import Core
 from pyrepl.mailbox.rows import UNPLACED
-from pyrepl.mailbox.store import DONE, AddMessage, MakeBox, MoveMessage, Outcome, RemoveMessage, Result
+from pyrepl.mailbox.store import DONE, AddMessage, Ended, MakeBox, MoveMessage, Outcome, RemoveMessage, Result
 from pyrepl.mailbox.verbs import Create, Expunge, Renumber, Save
 from pyrepl.mailbox.words import Box, Dot, Stamp, Token
 from tests.simulation.mailbox.memory_rows import MemoryRows
@@ -68,7 +68,7 @@ def test_a_uid_that_somebody_else_gave_out_is_settled_by_another_one() -> None:
     mine.do([CREATE])
     mine.do([SAVE], text="drop")
     works = mine.works()
-    mine.ended(works, [DONE, Result(Outcome.TOO_LOW, next_uid=40)])
+    mine.ended(list(map(Ended, works, [DONE, Result(Outcome.TOO_LOW, next_uid=40)])))
     row, box = mine.rows.message(GUID, "G1"), mine.rows.box(GUID)
     assert row is not None and (row.uid, row.token) == (UNPLACED, Token(1, 0))
     assert box is not None and box.uidnext == 40 and mine.unsettled == {GUID}

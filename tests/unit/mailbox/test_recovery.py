@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pyrepl.mailbox.recovery import missing_user, works_at_start
+from pyrepl.mailbox.recovery import works_at_start
 from pyrepl.mailbox.rows import BoxRow, GoneRow, MessageRow
 from pyrepl.mailbox.sending import Notice
 from pyrepl.mailbox.store import MakeBox, RemoveBox, RemoveMessage, RenameBox, SetFlags, Stored, StoredBox, SubscribeBox
@@ -84,4 +84,3 @@ def test_what_is_missing_is_told_and_neither_made_nor_expunged() -> None:
     assert found.notices == [Notice("mailbox_missing", "alice INBOX")]
     found = works_at_start(rows(), "alice", "a", {"g1": StoredBox("INBOX", False, {})})
     assert (found.works, found.notices) == ([], [Notice("mail_missing", "alice INBOX 1")])
-    assert missing_user(rows(), "alice") == [Notice("maildir_missing", "alice")] and missing_user(rows(), "bob") == []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 import stat
 import threading
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -106,3 +107,12 @@ def test_a_full_disk_keeps_what_was_committed(tmp_path: Path) -> None:
         _put(database, "b")
     database.close()
     assert _origins(Database(tmp_path / "db")) == ["a"]
+
+
+def test_a_file_of_version_1_gets_what_was_added_since(tmp_path: Path) -> None:
+    Database(tmp_path / "mailbox.db").close()
+    with closing(sqlite3.connect(tmp_path / "mailbox.db")) as other:
+        other.executescript("DROP TABLE owed; PRAGMA user_version=1")
+    again = Database(tmp_path / "mailbox.db")
+    assert again.rows("SELECT * FROM owed") == [] and again.row("PRAGMA user_version") == (VERSION,)
+    again.close()

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pyrepl.daemon.mailbox import driver as room
+from pyrepl.daemon.mailbox import owing as room
 from pyrepl.daemon.mailbox.driver import Driver
 from pyrepl.daemon.mailbox.sqlite_rows import SqliteRows
 from pyrepl.daemon.mailbox.workers import Workers
@@ -17,7 +17,6 @@ from pyrepl.mailbox.answers import Ok
 from pyrepl.mailbox.members import Member, Members
 from pyrepl.mailbox.node import Node, NodeOptions
 from pyrepl.mailbox.sending import Notice, Reply, Send
-from pyrepl.mailbox.store import Result, Work
 from pyrepl.mailbox.verbs import Create, Save
 from pyrepl.mailbox.words import Box, Dot
 from tests.unit.daemon.mailbox.store_rig import dropped, new_disk, new_store
@@ -44,8 +43,14 @@ class Heard:
     def unneeded(self, texts: Sequence[str]) -> None:
         self.unneeded_texts += texts
 
-    def refused(self, work: Work, result: Result) -> None:
-        self.refusals.append(result.reason)
+    def refused(self, reason: str) -> None:
+        self.refusals.append(reason)
+
+    def stopped(self, user: str, reason: str) -> None:
+        self.refusals.append(f"{user}: {reason}")
+
+    def resumed(self, user: str) -> None:
+        self.refusals.append(f"{user} goes on")
 
 
 class Rig:
@@ -68,12 +73,12 @@ class Rig:
             await self.driver.round()
         assert self.driver.node.mastering.root.is_root
 
-    def create(self) -> None:
-        self.driver.tell(lambda node, now: node.hear_mail("m", "1", Create(user="alice", box=Box("INBOX")), "", now))
+    def create(self, user: str = "alice") -> None:
+        self.driver.tell(lambda node, now: node.hear_mail("m", "1", Create(user=user, box=Box("INBOX")), "", now))
 
-    def save(self, guid: str) -> None:
+    def save(self, guid: str, user: str = "alice") -> None:
         name = dropped(self.store, guid, b"hello")
-        save = Save(user="alice", box=Box("INBOX"), guid=guid, size=5, received=1)
+        save = Save(user=user, box=Box("INBOX"), guid=guid, size=5, received=1)
         self.driver.tell(lambda node, now: node.hear_mail("m", "2", save, name, now))
 
     def close(self) -> None:

@@ -159,7 +159,7 @@ def test_a_missing_marker_stops_everything(disk: ModelDisk, store: MaildirStore)
     work = add(store, "G1", 3, b"one")
     disk.unlink(b"/mail/" + MARKER)
     [result] = store.perform([work])
-    assert result.outcome is Outcome.FAILED and "is the disk of the Maildirs mounted?" in result.reason
+    assert result.outcome is Outcome.NOT_THERE and "is the disk of the Maildirs mounted?" in result.reason
     for ask in (store.boxes, store.subscribed, lambda user: store.listing(user, INBOX_ID)):
         with pytest.raises(NotThere):
             ask(USER)
@@ -221,7 +221,7 @@ def test_a_new_database_beside_full_maildirs_removes_nothing(disk: ModelDisk, st
         make_box(WORK_ID, "Work"),
         add(store, "G2", 1, b"two", box=WORK_ID),
     )
-    store.clear({"b": 1})
+    store.clear({"b": 1}, set())
     before = disk.tree(HOME)
     node = Core("a", MemoryRows(), ("b",))
     node.recover({USER: new_store(disk).stored(USER)})
@@ -241,7 +241,7 @@ def test_maildirs_that_are_not_there_are_nothing_that_is_told(disk: ModelDisk, s
     node = Core("a", rows, ("b",))
     node.recover({})
     assert (node.works(), node.removals(), node.sends()) == ([], [], [])
-    assert node.notices() == [Notice("maildir_missing", USER)]
+    assert node.notices() == []
 
 
 def test_what_is_stored_tells_the_ops_that_brought_it(store: MaildirStore) -> None:
