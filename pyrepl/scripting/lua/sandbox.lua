@@ -477,10 +477,11 @@ local function place_error(failure)
   return failure
 end
 
-local pending = {}
+local pending -- words of a call that has more than fit on Lua's stack; nil where a call has none
 
--- Words of a call that has more than fit on Lua's stack.
+-- Called before such a call is run, with some of its words each time.
 function host.more(...)
+  pending = pending or {}
   local size = #pending
   for i = 1, select("#", ...) do pending[size + i] = (select(i, ...)) end
 end
@@ -492,11 +493,10 @@ local function text_of(value)
   return nil
 end
 
--- What goes back to Python: a value alone, or (text, kind).
+-- What goes back to Python where the result is not PLAIN: nil, or (text, kind).
 local function outcome(ok, value, proto)
   if ok then
     local kind = type(value)
-    if kind == "string" or kind == "number" or kind == "nil" then return value end
     if behind[value] then return encode(behind[value], proto, resp), RAW end
     if kind == "table" or kind == "boolean" then return encode(value, proto, resp), RAW end
     return nil
@@ -507,33 +507,44 @@ local function outcome(ok, value, proto)
   return text, FAILED, source or false, line or false, rawget(value, "ignore_error_stats_update") == true
 end
 
-local function finish(proto, ok, value) return outcome(ok, value, proto) end
-
--- KEYS and ARGV: the first `count` of the words, and the others. Without words they are those of `host.more`.
-local function split(count, ...)
-  local words = { ... }
-  local size = #words
-  if size == 0 and #pending > 0 then
-    words, pending = pending, {}
-    size = #words
-  end
-  if count == size then return words, {} end
-  if count == 0 then return {}, words end
+-- KEYS and ARGV of the words that `host.more` was given.
+local function of_pending(count)
   local keys, argv = {}, {}
-  for i = 1, count do keys[i] = words[i] end
-  for i = count + 1, size do argv[i - count] = words[i] end
+  for i = 1, count do keys[i] = pending[i] end
+  for i = count + 1, #pending do argv[i - count] = pending[i] end
+  pending = nil
   return keys, argv
 end
 
--- What Python calls to run a function of a library: with the version of RESP of the client, and words of which the first
--- `count` are keys.
-function host.runner_of(body)
+local PLAIN = { string = true, number = true, ["nil"] = true } -- the types of results that go back as they are
+
+-- What Python calls to run `body`: with the version of RESP of the client, and words of which the first `count` are keys;
+-- without words they are those of `host.more`. `body` finds its keys as `given.KEYS`, and the others as `given.ARGV`.
+-- Hot: each function that is called here costs as much as ten steps.
+local function runner_of(body, given)
   return function(proto, count, ...)
-    local keys, argv = split(count, ...)
+    local keys, argv = { ... }, nil
+    if pending then
+      keys, argv = of_pending(count)
+    elseif #keys == count then
+      argv = {}
+    else
+      argv = { select(count + 1, ...) }
+      for i = count + #argv, count + 1, -1 do keys[i] = nil end
+    end
+    given.KEYS, given.ARGV = keys, argv
     resp = 2
-    watch()
-    return finish(proto, xpcall(function() return (body(keys, argv)) end, place_error))
+    if is_ended then watch() end
+    local ok, value = xpcall(body, place_error)
+    if ok and PLAIN[type(value)] then return value end
+    return outcome(ok, value, proto)
   end
+end
+
+-- What Python calls to run a function of a library.
+function host.runner_of(callback)
+  local given = {}
+  return runner_of(function() return (callback(given.KEYS, given.ARGV)) end, given)
 end
 
 -- Compile a script. Returns what Python calls to run it, as `host.runner_of`, or the compiler's complaint.
@@ -542,12 +553,7 @@ function host.compile(text, name)
   if not chunk then return failure end
   -- `return redis.call(...)` would leave its line before the call: see bytecode.py.
   chunk = setfenv(loadstring(host.untail(dump(chunk)), name), environment)
-  return function(proto, count, ...)
-    globals.KEYS, globals.ARGV = split(count, ...)
-    resp = 2
-    watch()
-    return finish(proto, xpcall(chunk, place_error))
-  end
+  return runner_of(chunk, globals)
 end
 
 function host.collect() collectgarbage() end

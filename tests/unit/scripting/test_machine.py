@@ -32,7 +32,27 @@ def test_keys_and_argv(lua: Lua) -> None:
     many = [b"%d" % number for number in range(10_000)]
     assert lua.run("return #KEYS * 100000 + #ARGV", *many, keys=9_000) == 900_001_000
     assert lua.run("return KEYS[9000] .. ARGV[1]", *many, keys=9_000) == b"89999000"
+    assert lua.run("return #KEYS * 100000 + #ARGV", *many) == 10_000
+    assert lua.run("return #KEYS * 100000 + #ARGV", *many, keys=10_000) == 1_000_000_000
     assert lua.run("return #KEYS + #ARGV") == 0
+
+
+@pytest.mark.parametrize("keys", range(4))
+def test_keys_and_argv_are_ordinary_tables(lua: Lua, keys: int) -> None:
+    """They hold what was given and nothing else, and grow at their end."""
+    code = """
+    local seen = {}
+    for _, list in ipairs({KEYS, ARGV}) do
+      for place, word in pairs(list) do seen[#seen + 1] = place .. word end
+      seen[#seen + 1] = '|'
+      table.insert(list, 'x')
+      list[#list + 1] = 'y'
+    end
+    return table.concat(seen) .. #KEYS .. #ARGV
+    """
+    words = [b"a", b"b", b"c"]
+    shown = [b"".join(b"%d%b" % one for one in enumerate(part, 1)) for part in (words[:keys], words[keys:])]
+    assert lua.run(code, *words, keys=keys) == b"|".join(shown) + b"|%d%d" % (keys + 2, 5 - keys)
 
 
 def test_what_commands_answer(lua: Lua) -> None:
