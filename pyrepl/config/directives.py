@@ -112,6 +112,18 @@ class General:
         "How much to log; notice suits production.",
     )
     logfile = Directive(Text(), "", "File to log to; empty: standard output.", mutable=False)
+    log_format = Directive(
+        Choice("legacy", "logfmt", "json"),
+        "legacy",
+        "Form of a line of the log: legacy as in Redis, logfmt (name=value), or json, an object for each line. As in"
+        " Valkey.",
+    )
+    log_timestamp_format = Directive(
+        Choice("legacy", "iso8601", "milliseconds"),
+        "legacy",
+        "Form of the time in a line of the log: legacy as in Redis, in the zone of the machine; iso8601, with the zone;"
+        " milliseconds since 1970. As in Valkey.",
+    )
     event_log = Directive(
         Text(needed=True),
         "none",

@@ -15,6 +15,7 @@ from pyrepl.daemon.pidfile import PidFile
 from pyrepl.daemon.supervision import Supervision
 from pyrepl.node.node import Node
 from pyrepl.observability.event import Event
+from pyrepl.observability.log_form import LogForm
 from pyrepl.observability.telling.node_life import LifeTeller
 from pyrepl.observability.telling.voice import Voice
 
@@ -39,6 +40,7 @@ class Announcer:
         opened."""
         settings = self._node.settings
         self._log.open(settings.logfile, settings.loglevel)
+        self._log.how = LogForm(settings.log_format, settings.log_timestamp_format)
         if settings.syslog_enabled:
             from pyrepl.daemon.system_log import SystemLog  # Few nodes need `logging`.
 

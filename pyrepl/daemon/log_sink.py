@@ -1,7 +1,7 @@
 """The text log: writes each event as one line, unbuffered, to standard output or to `logfile`.
 
-`observability.event` makes the text of a line. A log that cannot be written must not end the node: lines that the disk
-refuses are lost and counted.
+`observability.log_form` makes the text of a line. A log that cannot be written must not end the node: lines that the
+disk refuses are lost and counted.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from typing import Final, final
 from pyrepl.daemon.clock import Clock
 from pyrepl.daemon.service import Service
 from pyrepl.errors import ConfigError
-from pyrepl.observability.event import Event, Level, log_line
+from pyrepl.observability.event import Event, Level
+from pyrepl.observability.log_form import LogForm, log_line
 
 _LOOK_EVERY_S: Final = 1.0
 
@@ -31,6 +32,7 @@ class Log(Service):
         self._fd = 1
         self._path = ""
         self.level = Level.NOTICE
+        self.how = LogForm()
         self.lost_lines = 0
         self.printer: Callable[[str], None] | None = None
         """Takes the lines instead of standard output while a progress bar is on the screen."""
@@ -59,6 +61,7 @@ class Log(Service):
             self.system(event)
         line = log_line(
             event,
+            self.how,
             pid=os.getpid(),
             role=self._role(),
             at_ms=self._clock.unix_ms(),

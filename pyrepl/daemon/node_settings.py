@@ -15,6 +15,7 @@ from pyrepl.daemon.service import Service
 from pyrepl.errors import ConfigError
 from pyrepl.node.node import Node
 from pyrepl.observability.event import Level
+from pyrepl.observability.log_form import LogForm
 from pyrepl.observability.telling.master_end import MasterEnd
 from pyrepl.replication.dialects import dialects_of
 from pyrepl.replication.roster import RosterOptions
@@ -45,6 +46,7 @@ class NodeSettings(Service):
         self._resize_backlog()
         self._node.process.hz = settings.hz
         self._log.level = Level.named(settings.loglevel)
+        self._log.how = LogForm(settings.log_format, settings.log_timestamp_format)
 
     def _resize_backlog(self) -> None:
         backlog = self._node.replication.backlog

@@ -176,7 +176,7 @@ def _read_block(block: Block, split: Split, zone: Zone, writer: _Writer) -> None
     if found:
         _read_wrapped(block, wrappers.unwrap(_words(lines), found, *zone), split, zone, writer)
         return
-    braced = pc.starts_with(lines, pattern=b"{")
+    braced = _of_event_log(lines)
     count = pc.sum(braced).as_py() or 0
     if count:
         told.json_lines += count
@@ -188,6 +188,10 @@ def _read_block(block: Block, split: Split, zone: Zone, writer: _Writer) -> None
         where = pc.indices_nonzero(pc.invert(braced))
         parsed = textlines.parse(_words(lines.take(where)), zone.name)
         _keep_text(block, parsed, where, split, writer)
+
+
+def _of_event_log(lines: Any) -> Any:
+    return pc.and_not(pc.starts_with(lines, pattern="{"), textlines.in_json(lines))
 
 
 def _some(lines: Any) -> Any:
@@ -206,7 +210,7 @@ def _read_wrapped(block: Block, found: wrappers.Unwrapped, split: Split, zone: Z
     told = writer.told
     for name, count in found.seen.items():
         told.wrappers[name] = told.wrappers.get(name, 0) + count
-    braced = pc.starts_with(found.lines, pattern="{")
+    braced = _of_event_log(found.lines)
     logged = found.lines.filter(braced)
     if len(logged):
         told.json_lines += len(logged)

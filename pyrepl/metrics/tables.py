@@ -36,7 +36,11 @@ EVENTS: Final = Table(
     "one row per log line that says something about replication; the same line twice is one row",
     (
         *_WHERE,
-        text("form", "json (pyrepl's event log), text (Redis, Valkey and pyrepl), logfmt (Valkey)"),
+        text(
+            "form",
+            "json (pyrepl's event log), text (Redis, Valkey and pyrepl), logfmt and text_json (Valkey and pyrepl, by"
+            " log-format)",
+        ),
         text("file", "the file it was read from"),
         *_told(
             "end", "sync", "peer", "replica", "role", "replid", "offset", "asked_replid", "asked_offset", "verdict",

@@ -1,7 +1,7 @@
 """Text log lines become events: the head of a line is taken apart, then its message by the rows of sentences.py.
 
-Works on whole arrays of lines with Arrow's kernels, never line by line. Forms: Redis's and pyrepl's `pid:role time
-level message`, with Valkey's other timestamps (`log-timestamp-format`), and Valkey's `log-format logfmt`. Not here:
+Works on whole arrays of lines with Arrow's kernels, never line by line. Forms: Redis's `pid:role time level message`,
+and those of Valkey and pyrepl: other timestamps (`log-timestamp-format`), and `log-format` logfmt and json. Not here:
 cutting a file into lines (blocks.py), the event log's JSON (jsonlines.py).
 """
 
@@ -27,7 +27,14 @@ _TIME: Final = (
 _HEADS: Final = (
     rf"^(?P<pid>\d+):(?P<role>[XCSM]) {_TIME} (?P<level>[.*#-]) (?P<message>.*)$",
     rf'^pid=(?P<pid>\d+) role=(?P<role>\S+) timestamp="{_TIME}" level=(?P<level>\w+) message="(?P<message>.*)"$',
+    rf'^\{{"pid":(?P<pid>\d+),"role":"(?P<role>[^"]+)","timestamp":"{_TIME}","level":"(?P<level>\w+)",'
+    r'"message":"(?P<message>.*)"\}$',
 )
+_FORMS: Final = ("text", "logfmt", "text_json")
+_AS_JSON: Final = '{"pid":'
+"""How a line in the form json begins; the event log's begin with another field."""
+_ESCAPES: Final = (("\\\\", "\x00"), ('\\"', '"'), ("\\t", "\t"), ("\\n", " "), ("\x00", "\\"))
+"""JSON's escapes and what they stand for, in this order: a backslash may stand before any letter."""
 _SIGNAL: Final = r"^(?P<pid>\d+):signal-handler \((?P<unix_s>\d+)\) (?P<message>.*)$"
 _DECORATION: Final = r"^\s*$|^\s{2,}|^ [`'_.|-]"
 """The start-up banner that Redis prints without a head, and empty lines."""
@@ -56,9 +63,11 @@ def parse(lines: Any, zone: str = UTC, nodes: Any = None) -> Parsed:
     unknown: list[int] = []
     rest = pa.array(range(len(lines)), pa.int64())
     understood = 0
-    for form, pattern in zip(("text", "logfmt"), _HEADS):
+    for form, pattern in zip(_FORMS, _HEADS):
         hit, heads = _take(lines, rest, pattern)
         if len(hit):
+            if form == "text_json":
+                heads = heads | {"message": _unescaped(heads["message"])}
             understood += len(hit)
             rest = _without(rest, hit)
             made, strange = _events(_with_nodes(heads, nodes, hit), _at_us(heads, zone), form)
@@ -75,6 +84,17 @@ def parse(lines: Any, zone: str = UTC, nodes: Any = None) -> Parsed:
     told = pa.Table.from_batches(events, schema=shaped(EVENTS, {}, 0).schema)
     ignored = understood + decoration - told.num_rows - len(unknown)
     return Parsed(told, ignored, rest.filter(pc.invert(plain)).to_pylist(), sorted(unknown))
+
+
+def in_json(lines: Any) -> Any:
+    """Which of these lines, strings or bytes, are of a text log in the form json, by how they begin."""
+    return pc.starts_with(lines, pattern=_AS_JSON)
+
+
+def _unescaped(messages: Any) -> Any:
+    for escape, meant in _ESCAPES:
+        messages = pc.replace_substring(messages, escape, meant)
+    return messages
 
 
 def _with_nodes(heads: dict[str, Any], nodes: Any, hit: Any) -> dict[str, Any]:

@@ -104,7 +104,7 @@ def unwrap(lines: Any, found: Sequence[Wrapper], zone: str, written_us: int) -> 
 
 def present(lines: Any) -> list[Wrapper]:
     """The wrappers that any of these lines have; some lines of each end of a block are enough to look at (SAMPLE)."""
-    plain = pc.match_substring_regex(lines, r'^\{"v":|^\d+:[XCSM] |^pid=\d+ ')
+    plain = pc.match_substring_regex(lines, r'^\{"(?:v|pid)":|^\d+:[XCSM] |^pid=\d+ ')
     some = lines.filter(pc.invert(plain))
     if not len(some):
         return []

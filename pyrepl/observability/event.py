@@ -1,14 +1,13 @@
-"""What every event of the text log is: a record with a level, fields and a sentence; and the line it is written in.
+"""What every event of the text log is: a record with a level, fields and a sentence.
 
-The records themselves are in events.py; when they are written and where to is the daemon's log_sink. What machines
-read of the same story, with the numbers, is eventlog.
+The records themselves are in events.py, the lines they are written in, in log_form.py; when they are written and where
+to is the daemon's log_sink. What machines read of the same story, with the numbers, is eventlog.
 """
 
 from __future__ import annotations
 
 import enum
-from datetime import datetime, timedelta, timezone
-from typing import ClassVar, Final
+from typing import ClassVar
 
 from pyrepl.frozen import Frozen
 
@@ -69,18 +68,3 @@ def one_line(text: str) -> str:
         letter if letter.isprintable() else letter.encode("unicode_escape", "backslashreplace").decode()
         for letter in text
     )
-
-
-_MONTHS: Final = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
-
-
-def log_line(event: Event, *, pid: int, role: str, at_ms: int, utc_offset_s: int) -> str:
-    """`pid:role dd Mon yyyy hh:mm:ss.mmm * text` without a line end, as Redis 7 writes it.
-
-    `role` is M (master), S (replica) or C (a child); `at_ms` is Unix ms, shown in the zone `utc_offset_s` seconds east
-    of UTC. English months whatever the locale, since our own log reader parses them.
-    """
-    seconds, ms = divmod(at_ms, 1000)
-    at = datetime.fromtimestamp(seconds, timezone(timedelta(seconds=utc_offset_s)))
-    day = f"{at.day:02d} {_MONTHS[at.month - 1]} {at.year}"
-    return f"{pid}:{role} {day} {at:%H:%M:%S}.{ms:03d} {event.LEVEL.mark} {event.text()}"

@@ -19,21 +19,25 @@ from tests.peers.lab import Lab
 from tests.peers.recorder import partial_and_out
 from tests.unit.metrics import inline
 
+LEGACY: Final[dict[str, str]] = {}
+JSON: Final = {"log-format": "json", "log-timestamp-format": "iso8601"}
+LOGFMT: Final = {"log-format": "logfmt", "log-timestamp-format": "milliseconds"}
 CASES: Final = [
-    ("redis86", "redis86", REDIS, "rdb_channel"),
-    ("redis86", "pyrepl", "", "full_diskless"),
-    ("valkey91", "valkey91", VALKEY, "dual_channel"),
-    ("valkey91", "valkey91", "", "full_diskless"),
-    ("pyrepl", "valkey91", VALKEY, "dual_channel"),
+    ("redis86", "redis86", REDIS, "rdb_channel", LEGACY),
+    ("redis86", "pyrepl", "", "full_diskless", LEGACY),
+    ("valkey91", "valkey91", VALKEY, "dual_channel", JSON),
+    ("valkey91", "valkey91", "", "full_diskless", LEGACY),
+    ("pyrepl", "valkey91", VALKEY, "dual_channel", JSON),
+    ("pyrepl", "pyrepl", "", "full_diskless", LOGFMT),
 ]
 
 
-@pytest.mark.parametrize(("kind", "other", "dialect", "mode"), CASES)
+@pytest.mark.parametrize(("kind", "other", "dialect", "mode", "form"), CASES)
 def test_what_the_logs_tell_is_what_happened(
-    lab: Lab, tmp_path: Path, kind: str, other: str, dialect: str, mode: str
+    lab: Lab, tmp_path: Path, kind: str, other: str, dialect: str, mode: str, form: dict[str, str]
 ) -> None:
     """A first sync, a cut that the backlog covers, and one that it does not."""
-    settings = {"repl-diskless-sync": "yes", "repl-diskless-sync-delay": "0", "loglevel": "notice"}
+    settings = {"repl-diskless-sync": "yes", "repl-diskless-sync-delay": "0", "loglevel": "notice"} | form
     both = directives(kind, dialect).items() & directives(other, dialect).items()
     nodes = partial_and_out(lab, kind, other, settings | dict(both))
     counted = {name: int(value) for name, value in nodes["master"].info("stats").items() if name.startswith("sync_")}

@@ -23,6 +23,8 @@ OURS = {
     "commandlog-execution-slower-than": "Valkey 8.1's",
     "commandlog-slow-execution-max-len": "Valkey 8.1's",
     "import-mode": "Valkey 8.1's",
+    "log-format": "Valkey 8.1's, and json Valkey 9.1's",
+    "log-timestamp-format": "Valkey 8.1's",
     "maxclients-reserve": "not in Redis",
     "tls-auth-clients-user": "Valkey 9.0's",
     "tls-auto-reload-interval": "Valkey 9.1's, but on, as files that nobody reads expire",

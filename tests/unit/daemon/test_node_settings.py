@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 
@@ -31,3 +32,15 @@ async def test_what_machines_keep_is_handed_to_them(tmp_path: Path) -> None:
         lines = len(node.lines)
         assert await client.say("CONFIG SET timeout 0") == "OK"
         assert len(node.lines) == lines, "notices are not logged any more"
+
+
+@in_loop
+async def test_the_form_of_the_log_changes_at_once(tmp_path: Path) -> None:
+    async with running(tmp_path, log_format="json", log_timestamp_format="milliseconds") as node:
+        client = await node.peer()
+        first = json.loads(node.lines[0])
+        assert list(first) == ["pid", "role", "timestamp", "level", "message"] and first["timestamp"].isdigit()
+        assert await client.say("CONFIG SET log-format legacy log-timestamp-format legacy loglevel debug") == "OK"
+        lines = len(node.lines)
+        assert await client.say("DEBUG LOG told") == "OK"
+        assert [line.endswith(" # DEBUG LOG: told") for line in node.lines[lines:]].count(True) == 1

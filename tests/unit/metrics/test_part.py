@@ -130,6 +130,19 @@ def test_a_damaged_gz_gives_what_comes_before_the_damage(tmp_path: Path) -> None
     assert "end-of-stream" in told.error
 
 
+def test_a_text_log_in_json_is_no_event_log(tmp_path: Path) -> None:
+    """Also where a collector has put both into one file."""
+    asks = "Replica 127.0.0.1:7001 asks for synchronization"
+    line = f'{{"pid":7,"role":"primary","timestamp":"1795246809041","level":"notice","message":"{asks}"}}\n'
+    path = tmp_path / "log"
+    path.write_text(line * 40 + EVENT_LOG.read_text() + line)
+    told = read_split(split(path), str(tmp_path), "UTC")
+    lines = EVENT_LOG.read_bytes().count(b"\n")
+    assert (told.lines, told.json_lines, told.unparsed, told.ignored) == (lines + 41, lines, 0, 0)
+    forms = [row["form"] for row in stored(tmp_path, told) if row.get("event") == "psync_asked" and row["run"] == "7"]
+    assert forms == ["text_json"] * 41
+
+
 def test_what_is_no_line_of_a_log_is_kept(tmp_path: Path) -> None:
     (tmp_path / "log").write_bytes(b"first\n\xff\x00\n{\nx" + b"y" * (1 << 20) + b"\n")
     told = read_split(split(tmp_path / "log"), str(tmp_path), "UTC")

@@ -6,10 +6,16 @@ import pyarrow as pa
 import pytest
 
 from pyrepl.metrics.textlines import parse
+from pyrepl.observability.events import ReplicaAsksForSync
+from pyrepl.observability.log_form import ISO, JSON, LEGACY, LOGFMT, MILLISECONDS, LogForm, log_line
 
 ASKS = "Replica 127.0.0.1:7001 asks for synchronization"
 AT = "21 Nov 2026 11:09:41.858"
 AT_US = 1_795_259_381_858_000
+
+
+def as_json(at: str, message: str = ASKS) -> str:
+    return f'{{"pid":77,"role":"primary","timestamp":"{at}","level":"notice","message":"{message}"}}'
 
 
 def rows(*lines: str, zone: str = "UTC") -> list[dict[str, object]]:
@@ -27,6 +33,9 @@ def rows(*lines: str, zone: str = "UTC") -> list[dict[str, object]]:
         (f'pid=77 role=primary timestamp="{AT}" level=notice message="{ASKS}"', "logfmt"),
         (f'pid=77 role=primary timestamp="2026-11-21T12:09:41.858+01:00" level=notice message="{ASKS}"', "logfmt"),
         (f'pid=77 role=primary timestamp="{AT_US // 1000}" level=warning message="{ASKS}"', "logfmt"),
+        (as_json(AT), "text_json"),
+        (as_json("2026-11-21T12:09:41.858+01:00"), "text_json"),
+        (as_json(str(AT_US // 1000)), "text_json"),
     ],
 )
 def test_each_form(line: str, form: str) -> None:
@@ -38,6 +47,21 @@ def test_each_form(line: str, form: str) -> None:
         "127.0.0.1:7001",
         "2026-11-21",
     )
+
+
+@pytest.mark.parametrize("form", [JSON, LOGFMT, LEGACY])
+@pytest.mark.parametrize("timestamp", [LEGACY, ISO, MILLISECONDS])
+def test_each_form_that_a_node_writes(form: str, timestamp: str) -> None:
+    event = ReplicaAsksForSync("127.0.0.1:7001")
+    how = LogForm(form, timestamp)
+    written = log_line(event, how, pid=77, role="M", at_ms=AT_US // 1000, utc_offset_s=0)
+    (row,) = rows(written)
+    assert (row["at_us"], row["event"], row["peer"]) == (AT_US, "psync_asked", "127.0.0.1:7001")
+
+
+def test_what_json_escapes() -> None:
+    (row,) = rows(as_json(AT, r"MASTER aborted replication with an error: say \"hi\" a\\b\tc"))
+    assert row["error"] == 'say "hi" a\\b\tc'
 
 
 def test_a_zone_is_taken_into_account_where_the_line_names_none() -> None:

@@ -1,32 +1,16 @@
-"""The base of events: levels, and lines for people."""
+"""The base of events: levels, fields and sentences."""
 
 from __future__ import annotations
 
 import pytest
 
-from pyrepl.observability.event import Level, log_line, one_line, snake_case
+from pyrepl.observability.event import Level, one_line, snake_case
 from pyrepl.observability.events import (
-    CannotFork,
     ReplicaAsksForSync,
     ReplicaLost,
     SyncProgress,
     UnknownStreamCommand,
 )
-
-AT_MS = 1795246809041
-"""21 Nov 2026 07:40:09.041 UTC."""
-
-
-def test_line_has_the_form_of_redis() -> None:
-    line = log_line(ReplicaAsksForSync("127.0.0.1:7001"), pid=42, role="M", at_ms=AT_MS, utc_offset_s=0)
-    assert line == "42:M 21 Nov 2026 07:40:09.041 * Replica 127.0.0.1:7001 asks for synchronization"
-
-
-@pytest.mark.parametrize(("offset_s", "shown"), [(5400, "09:10:09"), (-8 * 3600, "23:40:09")])
-def test_line_shows_local_time(offset_s: int, shown: str) -> None:
-    line = log_line(CannotFork("no memory"), pid=1, role="S", at_ms=AT_MS, utc_offset_s=offset_s)
-    assert f"{shown}.041 # Can't save" in line
-    assert line.startswith("1:S 2" + ("1" if offset_s > 0 else "0") + " Nov 2026")
 
 
 def test_marks_of_the_levels() -> None:
