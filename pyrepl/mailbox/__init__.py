@@ -28,6 +28,7 @@ Ops, which all nodes apply:
     core                 made, applied, kept, told
     resync               how a member gets what it missed
     checks               who waits until all is everywhere
+    refusals             what no member says that is in order
     recovery             what a crash left between store and rows
 
 Mail processes:

@@ -241,8 +241,8 @@ class Core:
 
     def take_flags(self, flags: FlagsOf) -> None:
         """FLAGS: what the master knows of a message that a STORE of ours was about."""
-        row = self.rows.message(flags.box.text, flags.guid)
-        if row is not None:
+        row, box = self.rows.message(flags.box.text, flags.guid), self.rows.box(flags.box.text)
+        if row is not None and box is not None and box.user == flags.user:
             effects = Effects()
             self.merger.take_flags(flags.user, row, flags.stamps, flags.modseq, effects)
             self._add_works(effects.works)

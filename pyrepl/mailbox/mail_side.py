@@ -19,6 +19,7 @@ from pyrepl.mailbox.journal_ops import by_guid
 from pyrepl.mailbox.mastering import Mastering
 from pyrepl.mailbox.rows import BoxRow, MessageRow
 from pyrepl.mailbox.saving import Saving
+from pyrepl.mailbox.uids import NO_UID, WHY_NO_UID
 from pyrepl.mailbox.verbs import (
     Check,
     Command,
@@ -123,8 +124,9 @@ class MailSide:
 
     def _collect(self, client: str, tag: str, op: Op) -> None:
         ops = self._open.get((client, op.tx))
-        if ops is None or len(ops) >= MOST_IN_TX or isinstance(op, Save):
-            why = "TX-BEGIN is missing" if ops is None else f"a transaction holds {MOST_IN_TX} commands, and no SAVE"
+        if ops is None or len(ops) >= MOST_IN_TX or isinstance(op, Save | Create):
+            most = f"a transaction holds {MOST_IN_TX} commands, and neither SAVE nor CREATE"
+            why = "TX-BEGIN is missing" if ops is None else most
             self.core.reply(client, tag, Bad(why=why))
             return
         ops.append(op)
@@ -257,6 +259,8 @@ class MailSide:
                 uidnext = next_uids.get(target.guid, target.uidnext)
                 uidnext = self.mastering.first_uid(target._replace(uidnext=uidnext), token)
                 uids = [uidnext + place for place in range(len(part))]
+                if uids[-1] >= NO_UID:
+                    return No(reason=Reason.FAILED, why=WHY_NO_UID)
                 next_uids[target.guid] = uids[-1] + 1
                 ops.append(
                     Copy(

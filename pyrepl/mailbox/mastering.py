@@ -20,7 +20,7 @@ from pyrepl.mailbox.tracker import Tracker, TrackerOptions
 from pyrepl.mailbox.tracker_states import Phase
 from pyrepl.mailbox.uids import MASTER, UidBlocks
 from pyrepl.mailbox.verbs import Command, Give, Renumber, RootClear, RootSet, Take
-from pyrepl.mailbox.words import APART, Token
+from pyrepl.mailbox.words import APART, LAST_UID, Token
 
 GIVE: Final = "g"
 FIRST_EPOCH: Final = 1
@@ -286,6 +286,7 @@ class Mastering:
         if is_takeover and self._has_gap:
             epochs = event.token.epoch - max(box.token.epoch, FIRST_EPOCH)
             last = self.blocks.first(box.uidnext, MASTER) + self.blocks.takeover_gap(epochs) - 1
+            last = min(last, LAST_UID)
             self.core.do([Renumber(user=box.user, box=by_guid(box), to=((last, last),), token=event.token)])
 
     def _box(self, guid: str) -> BoxRow:

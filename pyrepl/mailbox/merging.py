@@ -22,6 +22,7 @@ from typing import Final, NamedTuple, TypeAlias, final
 from pyrepl.mailbox.boxes import view, works_between
 from pyrepl.mailbox.flags import changed, from_set, merged
 from pyrepl.mailbox.modseqs import Landing, land
+from pyrepl.mailbox.refusals import MOST_IN_OP
 from pyrepl.mailbox.rows import UNPLACED, BoxRow, GoneRow, MessageRow, Rows
 from pyrepl.mailbox.store import AddMessage, MakeBox, MoveMessage, RemoveMessage, SetFlags, Work
 from pyrepl.mailbox.verbs import (
@@ -42,9 +43,6 @@ from pyrepl.mailbox.words import Dot, Registers, Stamp, Token, walk
 
 Texts: TypeAlias = Mapping[str, str | None]
 """GUID -> the name of its text in the drop folder; None: the message was expunged before its text could be had."""
-
-MOST_IN_OP: Final = 1000
-"""Messages that one op may name."""
 
 
 class Crossed(NamedTuple):
@@ -89,7 +87,7 @@ class Merger:
             self._create(op, effects)
             return
         box = self.rows.box(op.box.text)
-        if box is None:
+        if box is None or box.user != op.user:
             return
         if isinstance(op, Save):
             self._save(box, op, texts, effects)
@@ -120,7 +118,7 @@ class Merger:
 
     def _copy(self, op: Copy, texts: Texts, effects: Effects) -> None:
         box = self.rows.box(op.to.text)
-        if box is None:
+        if box is None or box.user != op.user:
             return
         landing = self._land(box, op, op.guids, effects)
         for guid, uid in zip(op.guids, walk(op.touids, MOST_IN_OP)):

@@ -17,6 +17,7 @@ from pyrepl.mailbox.journal_ops import by_guid
 from pyrepl.mailbox.mail_side import MailSide
 from pyrepl.mailbox.mastering import GIVE, Mastering, MasteringOptions
 from pyrepl.mailbox.members import Members
+from pyrepl.mailbox.refusals import why_not
 from pyrepl.mailbox.resync import FETCH, Resync
 from pyrepl.mailbox.root import TAG as ROOT
 from pyrepl.mailbox.rows import Rows
@@ -97,6 +98,10 @@ class Node:
             self.checks.link_down(peer)
         self.mastering.link(peer, False, now)
         self._finish(now)
+
+    def why_not(self, command: Command) -> str | None:
+        """Why what a member says is not to be heard: its connection is to be closed then."""
+        return why_not(command, self.mastering.root.epoch)
 
     def hear(self, peer: str, tag: str, command: Command, text: str, now: float) -> None:
         """A command or an answer of a member; `text` names its text in the drop folder."""
@@ -213,6 +218,10 @@ class Node:
         if box is None or not rows:
             return
         uids = self.mastering.blocks.some(self.core.merger.least_uid(box), MASTER, len(rows))
+        if not uids:
+            self.core.note("uids_run_out", guid)
+            return
+        rows = rows[: len(uids)]
         op = Renumber(
             user=box.user, box=by_guid(box), to=ranges(uids), guids=tuple(row.guid for row in rows), token=token
         )

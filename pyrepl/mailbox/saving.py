@@ -24,6 +24,7 @@ from pyrepl.mailbox.mastership import Granted, Refused
 from pyrepl.mailbox.order import SaveOrder
 from pyrepl.mailbox.rows import BoxRow
 from pyrepl.mailbox.tasks import Tasks
+from pyrepl.mailbox.uids import NO_UID, WHY_NO_UID
 from pyrepl.mailbox.verbs import Lock, Save
 from pyrepl.mailbox.words import Box, Token
 
@@ -139,11 +140,16 @@ class Saving:
             return
         box = self.core.rows.box(event.box)
         assert box is not None
+        uid = self.mastering.first_uid(box, event.token)
+        if uid == NO_UID:
+            self._unlock(event.lock, now)
+            self.core.reply(held.client, held.tag, No(reason=Reason.FAILED, why=WHY_NO_UID))
+            return
         self._tokens[event.lock] = event.token
         order = self.order(event.box)
         order.passed(box.uidnext - 1) if order.is_idle else None
         order.lock(event.lock, ascending=held.ascending)
-        self.core.reply(held.client, held.tag, Ok(uid=self.mastering.first_uid(box, event.token)))
+        self.core.reply(held.client, held.tag, Ok(uid=uid))
 
     def go_on(self, now: float) -> None:
         """Tasks and LOCKs that waited for each other."""
@@ -191,15 +197,21 @@ class Saving:
             box = self.core.rows.box(guid)
             assert box is not None
             uid = self.mastering.first_uid(box, tokens[guid])
+            if uid == NO_UID:
+                refuse(No(reason=Reason.FAILED, why=WHY_NO_UID), now)
+                return
             self.order(guid).passed(uid)
             self._send(_Saved(client, tag, save.replaced(uid=uid), text, tokens[guid]), now)
 
         def fail(reason: Reason, now: float) -> None:
+            refuse(No(reason=reason), now)
+
+        def refuse(answer: No, now: float) -> None:
             if tag == UNTAGGED:
                 self._again.append((now + RETRY_S, guid, save, text))
             else:
                 self.core.let_go(text)
-            self.core.reply(client, tag, No(reason=reason))
+            self.core.reply(client, tag, answer)
 
         self.tasks.add({guid}, run, fail, now)
 

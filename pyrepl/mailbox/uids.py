@@ -17,6 +17,8 @@ from pyrepl.mailbox.words import LAST_UID
 
 MASTER: Final = 0
 """The rest of the blocks of masters."""
+NO_UID: Final = LAST_UID + 1
+WHY_NO_UID: Final = "no UID is left in the mailbox"
 TAKEOVER_PART: Final = 100
 """A takeover from one who could not clear leaves 1/100 of a gap for each epoch: room for what was given out in it and
 nobody heard of."""
@@ -36,20 +38,20 @@ class UidBlocks:
     def first(self, uidnext: int, place: int) -> int:
         """The lowest UID at or above `uidnext` that `place` may give out, where it stands in its block like `uidnext`.
 
-        Raises OverflowError when UIDs have run out: the mailbox needs a new UIDVALIDITY.
+        NO_UID when they have run out: the mailbox needs a new UIDVALIDITY.
         """
         block = uidnext // self.gap
-        uid = uidnext + (place - block) % self._count * self.gap
-        if uid > LAST_UID:
-            raise OverflowError("no UID is left; MAILBOX RENEW gives the mailbox a new UIDVALIDITY")
-        return uid
+        return min(uidnext + (place - block) % self._count * self.gap, NO_UID)
 
     def some(self, uidnext: int, place: int, count: int) -> list[int]:
-        """The next `count` of them."""
+        """The next `count` of them, or as many as are left."""
         found: list[int] = []
         for _ in range(count):
-            found.append(self.first(uidnext, place))
-            uidnext = found[-1] + 1
+            uid = self.first(uidnext, place)
+            if uid == NO_UID:
+                break
+            found.append(uid)
+            uidnext = uid + 1
         return found
 
     def takeover_gap(self, epochs: int) -> int:

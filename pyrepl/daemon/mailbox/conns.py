@@ -13,6 +13,7 @@ from typing import Any, Final, final
 
 from pyrepl.daemon.clock import Clock
 from pyrepl.daemon.log_sink import Log
+from pyrepl.daemon.mailbox.database import DatabaseError
 from pyrepl.daemon.mailbox.files import DiskFiles
 from pyrepl.daemon.mailbox.keeping import Keeping
 from pyrepl.daemon.mailbox.maildir_store import MaildirStore
@@ -29,6 +30,34 @@ from pyrepl.mailbox.talk import Came, Lost, Opened
 from pyrepl.mailbox.verbs import Command, Lock, Op
 from pyrepl.mailbox.words import Dot
 from pyrepl.observability import events
+
+FIRST_PAUSE_S: Final = 10.0
+MOST_PAUSE_S: Final = 3600.0
+
+
+class MemberFault(PyreplError):
+    """The machine failed at what a member said: a defect of ours, which a member must not use to hold this node."""
+
+    def __init__(self, peer: str, verb: str, error: Exception) -> None:
+        super().__init__(f"{verb} of {peer}: {type(error).__name__}: {error}")
+        self.peer: Final = peer
+
+
+@final
+class Shunned:
+    """Members at whose commands the machine failed: each is not heard for a while, for longer each time."""
+
+    def __init__(self) -> None:
+        self._pauses: Final[dict[str, float]] = {}
+        self._until: Final[dict[str, float]] = {}
+
+    def add(self, peer: str, now: float) -> None:
+        self._pauses[peer] = min(2 * self._pauses.get(peer, FIRST_PAUSE_S / 2), MOST_PAUSE_S)
+        self._until[peer] = now + self._pauses[peer]
+
+    def until(self, peer: str) -> float:
+        """Until when it is not heard."""
+        return self._until.get(peer, float("-inf"))
 
 
 @final
@@ -52,6 +81,7 @@ class Conns:
         self._log: Final = log
         self._call_in_loop: Final = call_in_loop
         self._came = 0
+        self.shunned: Final = Shunned()
         self._files: Final = DiskFiles()
 
     def now(self) -> float:
@@ -104,6 +134,8 @@ class Conns:
     def opened(self, conn: TalkConn, opened: Opened) -> None:
         if self.keeping is None:
             conn.refuse("this node is not ready: come again")
+        elif isinstance(conn.talk, PeerLink) and self.shunned.until(opened.node) > self.now():
+            conn.refuse("what this node said before made the other begin again: it is not heard for a while")
         elif isinstance(conn.talk, PeerLink):
             self._log(events.MailboxLinkUp(opened.node, conn.addr))
             self.keeping.driver.tell(partial(self._link_up, conn, opened.node))
@@ -202,10 +234,21 @@ class Conns:
 
     def _hear(self, conn: TalkConn, peer: str, tag: str, command: Command, text: str, node: Node, now: float) -> None:
         conn.taken()
-        if self.links.get(peer) is conn:
-            node.hear(peer, tag, command, text, now)
-        else:
+        if self.links.get(peer) is not conn:
             node.core.let_go(text)
+            return
+        why = node.why_not(command)
+        if why is not None:
+            node.core.let_go(text)
+            self._link_down(conn, peer, node, now)
+            conn.refuse(why)
+            return
+        try:
+            node.hear(peer, tag, command, text, now)
+        except DatabaseError:
+            raise
+        except Exception as error:
+            raise MemberFault(peer, command.VERB, error) from error
 
     def _hear_mail(
         self, conn: TalkConn, name: str, tag: str, command: Command, text: str, node: Node, now: float

@@ -19,7 +19,7 @@ from pyrepl.daemon.clients.listener import Listener, hand_on_plain
 from pyrepl.daemon.clock import Clock
 from pyrepl.daemon.log_sink import Log
 from pyrepl.daemon.mailbox.configured import Configured, configured
-from pyrepl.daemon.mailbox.conns import Conns
+from pyrepl.daemon.mailbox.conns import Conns, MemberFault
 from pyrepl.daemon.mailbox.database import DatabaseError
 from pyrepl.daemon.mailbox.dialer import Dialer
 from pyrepl.daemon.mailbox.first_line import FirstLine
@@ -138,6 +138,9 @@ class MailboxServer(Service):
                 for name in self.conf.to_call:
                     self._dialer.call(self.conf.addresses[name])
                 await keeping.driver.run()
+            except MemberFault as error:
+                self.conns.shunned.add(error.peer, self._clock.now())
+                self._log(events.MailboxBegunAgain(str(error)))
             except Exception as error:
                 self._log(events.MailboxBegunAgain(f"{type(error).__name__}: {error}"))
             self._dialer.stop()

@@ -13,6 +13,7 @@ from pyrepl.mailbox.journal_ops import Journal
 from pyrepl.mailbox.mail_side import MailSide
 from pyrepl.mailbox.modseqs import Landing
 from pyrepl.mailbox.order import SaveOrder
+from pyrepl.mailbox.refusals import MOST_IN_OP
 from pyrepl.mailbox.rows import UNPLACED
 from pyrepl.mailbox.saving import Saving
 from pyrepl.mailbox.tracker import Tracker
@@ -143,7 +144,7 @@ def _expunge_by_uid(patch: pytest.MonkeyPatch) -> None:
         return [op.replaced(uids=ranges(sorted(uids))) for op in made(self, box, expunge)]
 
     def expunge(self: Any, box: Any, op: Expunge, effects: Any) -> None:
-        found = (self.rows.message_at(box.guid, uid) for uid in walk(op.uids, merging.MOST_IN_OP))
+        found = (self.rows.message_at(box.guid, uid) for uid in walk(op.uids, MOST_IN_OP))
         apply(self, box, op.replaced(guids=tuple(row.guid for row in found if row is not None)), effects)
 
     patch.setattr(MailSide, "_expunges", by_uid)

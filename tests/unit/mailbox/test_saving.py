@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pyrepl.mailbox.words import LAST_UID
 from tests.scenario.mailbox.cluster import ready, save
 
 
@@ -86,3 +87,18 @@ def test_v1_uids_are_given_out_under_a_lock_that_others_wait_for() -> None:
     cluster.say("m1>a * UNLOCK alice INBOX")
     assert "b>m2 1 OK uid=3" in cluster.said()
     assert cluster.views() == [{"INBOX/G1": (1, ()), "INBOX/G2": (2, ())}] * 2
+
+
+def test_a_mailbox_without_a_uid_left_takes_no_more() -> None:
+    cluster = ready("ab")
+    [guid] = cluster.names
+    box = cluster.rows["a"].box(guid)
+    assert box is not None
+    cluster.rows["a"].put_box(box._replace(uidnext=LAST_UID + 1))
+    cluster.said()
+    cluster.say("m1>a 1 SAVE alice INBOX " + save("G1"))
+    cluster.say("m1>a 2 LOCK alice INBOX")
+    why = "NO FAILED why=no%20UID%20is%20left%20in%20the%20mailbox"
+    assert cluster.said("NO") == [f"a>m1 1 {why}", f"a>m1 2 {why}"]
+    cluster.say("m1>a 3 STORE alice INBOX uids=1 add=x")
+    assert "a>m1 3 OK" in cluster.said("OK"), "and goes on otherwise"

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pyrepl.mailbox.uids import MASTER, UidBlocks
+from pyrepl.mailbox.uids import MASTER, NO_UID, UidBlocks
 from pyrepl.mailbox.words import LAST_UID
 
 
@@ -27,6 +26,8 @@ def test_no_uid_is_of_two_places(members: int, gap: int, asked: list[tuple[int, 
             assert owner.setdefault(uid, place % (members + 1)) == place % (members + 1)
 
 
-def test_when_uids_run_out_the_operator_is_told_what_to_do() -> None:
-    with pytest.raises(OverflowError, match="MAILBOX RENEW"):
-        UidBlocks(100_000, 2).first(LAST_UID, 2)
+def test_uids_run_out() -> None:
+    blocks = UidBlocks(100_000, 2)
+    assert blocks.first(LAST_UID, 2) == NO_UID == LAST_UID + 1
+    last = blocks.first(LAST_UID - 300_000, MASTER)
+    assert NO_UID not in blocks.some(last, MASTER, 300_000)

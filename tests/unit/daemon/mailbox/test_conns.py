@@ -6,6 +6,12 @@ import asyncio
 import socket
 from pathlib import Path
 
+import pytest
+
+from pyrepl.daemon.mailbox import server
+from pyrepl.daemon.mailbox.conns import Shunned
+from pyrepl.mailbox.verbs import FlagsOf, Renumber
+from pyrepl.mailbox.words import Box, Dot
 from tests.unit.daemon.mailbox.mail_rig import MailProcess, cluster, links, texts
 from tests.unit.daemon.rig import Peer, in_loop, soon, until
 
@@ -98,3 +104,53 @@ async def test_texts_that_nobody_needs_do_not_stay(tmp_path: Path) -> None:
         one.say("* SAVE alice INBOX guid=G9 size=5 received=1 tx=t {5}", b"hello")
         await one.ask("CHECK alice")
         await until(lambda: not dropped(tmp_path / "a") and not dropped(tmp_path / "b"))
+
+
+@in_loop
+async def test_a_member_that_says_what_cannot_be_loses_its_link_and_nothing_else(tmp_path: Path) -> None:
+    async with cluster(tmp_path, "ab") as nodes:
+        one, two = await MailProcess.of(tmp_path / "a"), await MailProcess.of(tmp_path / "b")
+        await one.ask("CREATE alice INBOX")
+        assert (await one.save("G1")).endswith("acks=1")
+        a, b = nodes["a"].app.mailboxes, nodes["b"].app.mailboxes
+        assert a is not None and b is not None
+        before = b.conns.keeping
+        assert before is not None
+        held = dict(before.driver.node.core.causal.held)
+        guid = next(iter(before.driver.node.core.rows.boxes("alice"))).guid
+        lie = Renumber(user="alice", box=Box(guid, True), to=((1, 5),), guids=("G1",), at=Dot("a", 3), modseq=9)
+        a.conns.links["b"].say(lie, "*")
+        await until(lambda: nodes["a"].logged("RENUMBER: expected a UID for each of 1 messages, got 5"))
+        assert before.driver.node.core.causal.held == held and b.conns.keeping is before
+        assert (await two.ask("STORE alice INBOX uids=1 add=x")).startswith("OK"), "who is served by it, is served on"
+        await until(lambda: links(nodes["a"]) == links(nodes["b"]) == 1)
+        assert not nodes["b"].logged("it begins again")
+
+
+@in_loop
+async def test_a_member_at_whose_command_the_machine_fails_is_not_heard_for_a_while(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(server, "AGAIN_S", 0.01)
+    async with cluster(tmp_path, "ab") as nodes:
+        one = await MailProcess.of(tmp_path / "a")
+        a, b = nodes["a"].app.mailboxes, nodes["b"].app.mailboxes
+        assert a is not None and b is not None and b.conns.keeping is not None
+        node = b.conns.keeping.driver.node
+        monkeypatch.setattr(node.core, "take_flags", lambda flags: 1 // 0)
+        a.conns.links["b"].say(FlagsOf(user="alice", box=Box("1" * 32, True), guid="G", stamps=(), modseq=1), "*")
+        await until(lambda: nodes["b"].logged("Keeping mailboxes failed (FLAGS of a: ZeroDivisionError"))
+        await until(lambda: nodes["a"].logged("made the other begin again: it is not heard for a while"))
+        assert (await one.ask("CREATE alice INBOX")).startswith("OK at=a:1")
+        two = await MailProcess.of(tmp_path / "b")
+        assert (await two.ask("CREATE bob INBOX")).startswith("OK at=b:1 acks=0"), "it goes on without it"
+
+
+def test_a_pause_grows() -> None:
+    shunned = Shunned()
+    assert shunned.until("a") < 0
+    pauses = []
+    for _ in range(12):
+        shunned.add("a", 100.0)
+        pauses.append(shunned.until("a") - 100.0)
+    assert pauses[:3] == [10.0, 20.0, 40.0] and pauses[-1] == 3600.0

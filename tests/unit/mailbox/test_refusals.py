@@ -1,0 +1,99 @@
+"""What no member says that is in order is refused, and nothing else."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from pyrepl.mailbox.answers import No, Ok, Reason
+from pyrepl.mailbox.refusals import MOST_IN_OP, MOST_MODSEQ, why_not
+from pyrepl.mailbox.verbs import (
+    Command,
+    Copy,
+    Create,
+    Expunge,
+    FlagsOf,
+    Modseqs,
+    Renumber,
+    RootClaim,
+    RootPing,
+    Save,
+    Store,
+    Subscribe,
+)
+from pyrepl.mailbox.words import LAST_MODSEQ, Box, Register, Stamp, Token
+from tests.scenario.mailbox.cluster import ready
+from tests.simulation.mailbox.hostile import Hostile
+
+BOX = Box("1" * 32, True)
+SAVE = Save(user="alice", box=BOX, uid=7, guid="G", size=1, received=1, modseq=3, token=Token(7, 1))
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        SAVE,
+        Copy(user="alice", box=BOX, to=BOX, touids=((1, 2),), guids=("G1", "G2")),
+        Renumber(user="alice", box=BOX, to=((1, 9),)),
+        Create(user="alice", box=Box("INBOX"), id="1" * 32, stamp=Stamp(3, "b")),
+        RootClaim(epoch=1007, node="b"),
+        Ok(),
+        No(reason=Reason.BUSY),
+    ],
+)
+def test_what_is_in_order(command: Command) -> None:
+    assert why_not(command, 7) is None
+
+
+@pytest.mark.parametrize(
+    ("command", "why"),
+    [
+        (SAVE.replaced(modseq=MOST_MODSEQ + 1), "SAVE: modseq"),
+        (SAVE.replaced(token=Token(2**40, 1)), "SAVE: epoch"),
+        (RootPing(epoch=2**40), "ROOT-PING: epoch"),
+        (No(reason=Reason.EPOCH, epoch=2**53), "NO: epoch"),
+        (Modseqs(user="alice", box=BOX, modseq=LAST_MODSEQ), "MODSEQ: modseq"),
+        (Subscribe(user="alice", box=BOX, stamp=Stamp(LAST_MODSEQ, "b")), "SUBSCRIBE: modseq"),
+        (
+            FlagsOf(user="alice", box=BOX, guid="G", stamps=(Register("x", True, Stamp(LAST_MODSEQ, "b")),), modseq=1),
+            "FLAGS: modseq",
+        ),
+        (Create(user="alice", box=Box("INBOX")), "CREATE: expected the id"),
+        (
+            Copy(user="alice", box=BOX, to=BOX, touids=((1, 2**20),), guids=("G1",)),
+            "COPY: expected a UID for each of 1",
+        ),
+        (Renumber(user="alice", box=BOX, to=((1, 2),), guids=("G1",)), "RENUMBER: expected a UID"),
+        (Expunge(user="alice", box=BOX, guids=tuple(f"G{n}" for n in range(MOST_IN_OP + 1))), "EXPUNGE: expected 1000"),
+    ],
+)
+def test_what_is_refused(command: Command, why: str) -> None:
+    said = why_not(command, 7)
+    assert said is not None and said.startswith(why)
+
+
+def test_a_mailbox_is_not_changed_in_the_name_of_another_user() -> None:
+    cluster = ready("ab")
+    node, (box,) = cluster.nodes["a"], cluster.names
+    node.core.do([SAVE.replaced(box=Box(box, True), uid=1, modseq=None)], "text")
+    node.core.works()
+    store = Store(user="mallory", box=Box(box, True), guids=("G",), add=("\\Deleted",))
+    node.core.do([store, Expunge(user="mallory", box=Box(box, True), guids=("G",))])
+    row = node.core.rows.message(box, "G")
+    assert row is not None and row.set_flags() == () and node.core.works() == node.core.removals() == []
+
+
+def test_whatever_else_a_member_says_does_not_make_the_machine_fail() -> None:
+    for seed in range(5):
+        cluster = ready("abc")
+        node, rng, now = cluster.nodes["a"], random.Random(seed), cluster.now
+        hostile = Hostile(rng, *cluster.names)
+        for _ in range(1000):
+            now += 0.01
+            command = hostile.command()
+            if node.why_not(command) is None:
+                node.hear("b", hostile.tag(), command, "", now)
+            for take in (node.core.works, node.core.removals, node.core.sends, node.core.notices, node.core.unneeded):
+                take()
+            cluster.rows["a"].commit()
