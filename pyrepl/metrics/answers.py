@@ -16,8 +16,9 @@ from pyrepl.metrics import rates
 from pyrepl.metrics.attempts import attempts
 from pyrepl.metrics.base import Base, Frames
 from pyrepl.metrics.dumps import is_portless, without_dumps
-from pyrepl.metrics.keep import base_kept, is_kept, keep_answer, keep_base, key, place
+from pyrepl.metrics.keep import base_kept, keep_answer, keep_base, key
 from pyrepl.metrics.parts import Loaded, Sources, load, read_rows
+from pyrepl.metrics.places import is_kept, place
 from pyrepl.metrics.results import SKEW
 from pyrepl.metrics.rollup import Mark, merged_marks, rollup
 from pyrepl.metrics.samples import points_to_rates

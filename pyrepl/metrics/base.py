@@ -31,7 +31,7 @@ MANY: Final = 64
 
 @dataclass(frozen=True, slots=True)
 class Base:
-    """Tables by the names of rollup.NAMES, and the files whose rows they are made of."""
+    """Tables by the names of tables.ROLLUPS, and the files whose rows they are made of."""
 
     made_of: frozenset[Unit] = frozenset()
     tables: Frames = field(default_factory=dict)

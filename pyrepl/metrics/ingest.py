@@ -13,11 +13,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pyrepl.metrics import manifest as manifests
-from pyrepl.metrics.keep import forget
 from pyrepl.metrics.manifest import Manifest
-from pyrepl.metrics.part import Split, Told
+from pyrepl.metrics.places import forget
 from pyrepl.metrics.plan import find, plan
-from pyrepl.metrics.stamps import UTC
+from pyrepl.metrics.ranges import UTC, Split, Told
 
 Reading = Callable[[Sequence[Split], Path, str], list[Told]]
 """Reads ranges into the folder of tables, text logs' times being of a zone: what became of each, in any order."""
@@ -35,13 +34,11 @@ class Read:
 
 @dataclass(frozen=True, slots=True)
 class News:
-    """What there is to read: ranges, and unfinished last lines; `known` is what was read before, nothing if
-    `is_first`."""
+    """What there is to read: ranges, and unfinished last lines; `known` is what was read before."""
 
     known: Manifest
     ranges: list[Split]
     tails: list[Split]
-    is_first: bool
 
     @property
     def splits(self) -> list[Split]:
@@ -69,10 +66,9 @@ def ingest(
 def news(logs: Iterable[str | Path], tables: Path, merge_bytes: int = 0) -> News:
     """What there is to read. Raises as ingest() does."""
     known = manifests.load(tables)
-    is_first = not known.entries
-    if is_first:
+    if not known.entries:
         forget(tables)
-    return News(known, *planned(known, logs, tables, merge_bytes), is_first)
+    return News(known, *planned(known, logs, tables, merge_bytes))
 
 
 def planned(

@@ -25,9 +25,10 @@ from pyrepl.metrics.answers import Answering, answers
 from pyrepl.metrics.base import Frames
 from pyrepl.metrics.gather import gather
 from pyrepl.metrics.groups import groups
-from pyrepl.metrics.keep import forget, of_answer, place, sweep
+from pyrepl.metrics.keep import sweep
 from pyrepl.metrics.manifest import Manifest
 from pyrepl.metrics.parts import Bounds, Piece, Sources, pieces, sources, told_elsewhere
+from pyrepl.metrics.places import forget, of_answer, place
 from pyrepl.metrics.results import ADVICE, COSTS, RESULTS, TOTALS
 from pyrepl.metrics.samples import SPANS
 from pyrepl.metrics.schemas import conform, literal, schema

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import shutil
 import zipfile
 from collections.abc import Iterable, Mapping
 from dataclasses import fields
@@ -26,12 +25,10 @@ import polars as pl
 
 from pyrepl import VERSION
 from pyrepl.metrics.base import Base
-from pyrepl.metrics.parts import Bounds, Sources
+from pyrepl.metrics.parts import Sources
+from pyrepl.metrics.places import BOUNDED, DONE, FOLDER, of_answer
 from pyrepl.temporary import SHARED, create
 
-FOLDER: Final = "answers"
-BOUNDED: Final = "bounded"
-DONE: Final = "counts"
 SHAPE: Final = 4
 """Raised when the same parts are answered for in another way."""
 _BASES: Final = "bases"
@@ -54,16 +51,6 @@ def _plain(value: Any) -> Any:
     return [getattr(value, field.name) for field in fields(value)]
 
 
-def place(tables: Path, bounds: Bounds) -> Path:
-    """The folder of answers to a question with these bounds."""
-    return tables / (FOLDER if bounds == (None, None) else BOUNDED)
-
-
-def is_kept(folder: Path, named: str) -> bool:
-    """Are there answers of that name in the folder?"""
-    return of_answer(folder, named, DONE).exists()
-
-
 def keep_answer(folder: Path, named: str, found: Mapping[str, pl.DataFrame]) -> None:
     """For who asked, and for the next run. Raises OSError."""
     for name, rows in sorted(found.items(), key=lambda item: item[0] == DONE):
@@ -73,11 +60,6 @@ def keep_answer(folder: Path, named: str, found: Mapping[str, pl.DataFrame]) -> 
         with create(rough, SHARED) as file:
             rows.write_parquet(file, compression="zstd", compression_level=1)
         rough.replace(path)
-
-
-def of_answer(folder: Path, named: str, name: str) -> Path:
-    """The file of one table."""
-    return folder / name / f"{named}.parquet"
 
 
 def base_kept(tables: Path, wanted: Sources) -> Base | None:
@@ -108,12 +90,6 @@ def keep_base(tables: Path, wanted: Sources, base: Base) -> None:
 
 def _of_base(tables: Path, wanted: Sources) -> Path:
     return tables / FOLDER / _BASES / f"{_hash(wanted.groups)}.zip"
-
-
-def forget(tables: Path) -> None:
-    """All of it: the parts that come now may have the names of others that were there before."""
-    for name in (FOLDER, BOUNDED):
-        shutil.rmtree(tables / name, ignore_errors=True)
 
 
 def sweep(tables: Path, wanted: Iterable[Sources], answered: Iterable[str]) -> int:

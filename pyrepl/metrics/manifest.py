@@ -14,10 +14,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from pyrepl.errors import ConfigError
-from pyrepl.metrics import rollup
 from pyrepl.metrics.copies import Copy
-from pyrepl.metrics.part import Told
-from pyrepl.metrics.tables import EVENTS, FILES, SAMPLES, UNPARSED
+from pyrepl.metrics.ranges import Told
+from pyrepl.metrics.tables import EVENTS, FILES, ROLLUPS, SAMPLES, UNPARSED
 from pyrepl.temporary import SHARED, create
 
 NAME: Final = "manifest.json"
@@ -25,7 +24,7 @@ VERSION: Final = 4
 MERGE_BYTES: Final = 1 << 20
 """A range below this is read again, as one with what came behind it: else a month of batches were a million parts."""
 _COUNTS: Final = ("lines", "events", "ignored", "unparsed", "unknown", "json_lines")
-_PART_TABLES: Final = (EVENTS.name, SAMPLES.name, UNPARSED.name, *rollup.NAMES)
+_PART_TABLES: Final = (EVENTS.name, SAMPLES.name, UNPARSED.name, *ROLLUPS)
 
 
 @dataclass(slots=True)

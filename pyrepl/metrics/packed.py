@@ -16,8 +16,6 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final, Protocol, Self
 
-import pyarrow as pa
-
 _SNIFFED: Final = 10
 """So many bytes tell how a file is packed."""
 _PIECE: Final = 4096
@@ -51,6 +49,9 @@ class _Zstd(io.RawIOBase):
     """A zstd file as Arrow unpacks it, which knows no half read: small pieces lose little to a damage."""
 
     def __init__(self, path: Path) -> None:
+        # Here, as whoever plans what is to be read does without Arrow.
+        import pyarrow as pa
+
         self._stream = pa.CompressedInputStream(pa.PythonFile(path.open("rb"), "r"), "zstd")
 
     def readable(self) -> bool:

@@ -6,7 +6,6 @@ the same files again. What ranges there are is plan.py's, what counts afterwards
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 from urllib.parse import quote
@@ -23,6 +22,7 @@ from pyrepl.metrics.column import Table
 from pyrepl.metrics.lines import joined, line_array
 from pyrepl.metrics.packed import begins_as, opened
 from pyrepl.metrics.quicklines import QuickLines
+from pyrepl.metrics.ranges import Split, Told
 from pyrepl.metrics.rollup import rollup
 from pyrepl.metrics.tables import EVENTS, SAMPLES, UNKNOWN, UNPARSED
 from pyrepl.temporary import SHARED, create
@@ -40,45 +40,6 @@ _PLAIN: Final = pl.CompatLevel.oldest()
 
 class WriteError(Exception):
     """A part cannot be written, as on a full disk: which, and why. Nothing of the run counts then."""
-
-
-class Split(NamedTuple):
-    """What one task reads: bytes [start, end) of a file (end -1: to its end), and the node of text lines in it.
-
-    `head` is the digest of the file's first `head_bytes` bytes (of a packed one: of what is in it): the path of a log
-    that was rotated since leads to another file, of which nothing is to be read.
-    """
-
-    path: str
-    file_id: str
-    start: int
-    end: int
-    node: str
-    packed: bool
-    head_bytes: int = 0
-    head: str = ""
-
-
-@dataclass(slots=True)
-class Told:
-    """What became of a split; goes into the manifest. `seqs` are [table, run, lowest, highest seq,
-    strictly rising?]; `marks` and `rollups`, the files of those, are rollup.py's."""
-
-    file_id: str
-    start: int
-    read: int = 0
-    lines: int = 0
-    events: int = 0
-    ignored: int = 0
-    unparsed: int = 0
-    json_lines: int = 0
-    parts: list[str] = field(default_factory=list)
-    seqs: list[list[Any]] = field(default_factory=list)
-    marks: list[dict[str, Any]] = field(default_factory=list)
-    rollups: list[str] = field(default_factory=list)
-    unknown: int = 0
-    wrappers: dict[str, int] = field(default_factory=dict)
-    error: str = ""
 
 
 def read_split(split: Split, tables: str, zone: str, *, quick: bool = scan.IS_COMPILED) -> Told:

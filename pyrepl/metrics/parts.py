@@ -93,7 +93,7 @@ class Sources:
 
 @dataclass(slots=True)
 class Loaded:
-    """What the parts come to, merged: the tables of rollup.NAMES (`drawn` as they are), and all marks.
+    """What the parts come to, merged: the tables of tables.ROLLUPS (`drawn` as they are), and all marks.
 
     `base` is for the next run to go on with, None where the one there was still does.
     """

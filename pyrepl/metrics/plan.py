@@ -17,7 +17,7 @@ from pyrepl.metrics.copies import HEAD_BYTES, copies
 from pyrepl.metrics.given import place, why_absent
 from pyrepl.metrics.manifest import Entry, Manifest
 from pyrepl.metrics.packed import begins_as, digest, is_packed, opened
-from pyrepl.metrics.part import Split
+from pyrepl.metrics.ranges import Split
 
 SPLIT_BYTES: Final = 64 << 20
 _SNIFFED: Final = 4096

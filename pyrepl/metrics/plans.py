@@ -21,10 +21,10 @@ from typing import Final, final
 from pyrepl.metrics import manifest as manifests
 from pyrepl.metrics.copies import Copy
 from pyrepl.metrics.ingest import Read, count_in, of_told
-from pyrepl.metrics.keep import forget
 from pyrepl.metrics.manifest import MERGE_BYTES, Entry, Manifest
-from pyrepl.metrics.part import Split, Told
+from pyrepl.metrics.places import forget
 from pyrepl.metrics.plan import find, plan
+from pyrepl.metrics.ranges import Split, Told
 from pyrepl.temporary import SHARED, create
 
 NAME: Final = "plan.json"

@@ -3,13 +3,12 @@
     ingest(by_tasks(spark), ["logs/"], Path("out/tables"))
 
 What reads a range is part.py's, in plain Arrow; it runs in mapInArrow, in Spark's Python workers, and writes the parts
-itself, so that no line passes through Java or the driver. Which ranges there are is plan.py's; here they are dealt out
-so that no task has more than its share of the bytes, one large range at the most.
+itself, so that no line passes through Java or the driver. Which ranges there are is plan.py's, how they are dealt out
+ranges.py's.
 """
 
 from __future__ import annotations
 
-import heapq
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
@@ -19,19 +18,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 
-from pyrepl.metrics.part import Split, Told, read_split
+from pyrepl.metrics.part import read_split
+from pyrepl.metrics.ranges import Split, Told, dealt
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from pyrepl.metrics.ingest import Reading
-
-TASK_BYTES: Final = 32 << 20
-"""A task reads about that much: a second's work, so that its start does not count."""
-TASKS_A_CORE: Final = 4
-"""At least so many where there are ranges enough: cores that are done early take over from those that are not."""
-PACKED: Final = 10
-"""How many times larger the content of a packed file is taken to be than the file."""
 
 SPLITS: Final = pa.schema(
     [
@@ -46,7 +39,7 @@ SPLITS: Final = pa.schema(
         pa.field("task", pa.int32(), nullable=False),
     ]
 )
-"""part.Split by its fields, and which task reads it."""
+"""ranges.Split by its fields, and which task reads it."""
 _SEQ: Final = ("table", "run", "lowest", "highest", "rising")
 TOLD: Final = (
     "file_id string, start bigint, read bigint, lines bigint, events bigint, ignored bigint, unparsed bigint, "
@@ -54,7 +47,7 @@ TOLD: Final = (
     "seqs array<struct<table: string, run: string, lowest: bigint, highest: bigint, rising: boolean>>, "
     "marks array<string>, rollups array<string>, unknown bigint, wrappers map<string, bigint>, error string"
 )
-"""part.Told by its fields, as Spark's schema; a mark, whose fields depend on its table, is JSON."""
+"""ranges.Told by its fields, as Spark's schema; a mark, whose fields depend on its table, is JSON."""
 _TOLD: Final = pa.schema(
     [
         *((name, pa.int64() if name not in ("file_id",) else pa.string()) for name in (
@@ -88,30 +81,6 @@ def frame(spark: SparkSession, splits: Sequence[Split]) -> DataFrame:
     tasks = dealt(splits, spark.sparkContext.defaultParallelism)
     rows = [{**split._asdict(), "task": number} for number, own in enumerate(tasks) for split in own]
     return spark.createDataFrame(pa.Table.from_pylist(rows, SPLITS)).repartitionById(len(tasks), "task")
-
-
-def dealt(splits: Sequence[Split], cores: int) -> list[list[Split]]:
-    """The ranges of each task: the largest first, each to the task that has the fewest bytes."""
-    sizes = {split: size_of(split) for split in splits}
-    count = max(1, min(len(splits), max(cores * TASKS_A_CORE, sum(sizes.values()) // TASK_BYTES)))
-    tasks: list[list[Split]] = [[] for _ in range(count)]
-    # Ranges without a byte count too, so that those of files that cannot be seen are spread as well.
-    loads = [(0, number) for number in range(count)]
-    for split in sorted(splits, key=lambda split: (-sizes[split], split)):
-        load, number = loads[0]
-        tasks[number].append(split)
-        heapq.heapreplace(loads, (load + sizes[split] + 1, number))
-    return tasks
-
-
-def size_of(split: Split) -> int:
-    """How many bytes of log a range holds; a guess for a packed file, 0 for one that cannot be seen."""
-    if split.end >= 0:
-        return split.end - split.start
-    try:
-        return Path(split.path).stat().st_size * PACKED
-    except OSError:
-        return 0
 
 
 def read(ranges: DataFrame, tables: Path, zone: str) -> DataFrame:

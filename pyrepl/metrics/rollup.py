@@ -25,8 +25,6 @@ from pyrepl.metrics.tables import EVENTS, SAMPLES
 
 JSON: Final = "json"
 TEXT: Final = "text"
-NAMES: Final = ("halves", "children", "values", "drawn")
-"""The tables that are kept as files."""
 ENDS: Final = ("master", "replica")
 TRACED: Final = 16
 """So many of the times at which an end asked, or was asked, are in the mark of a part."""
@@ -38,7 +36,7 @@ Mark = dict[str, Any]
 
 
 class Rollup(NamedTuple):
-    """Two of the tables of NAMES, and the marks."""
+    """Two of the tables of ROLLUPS (tables.py), and the marks."""
 
     tables: dict[str, pl.DataFrame]
     marks: list[Mark]

@@ -84,7 +84,7 @@ class LogReader(DataSourceStreamReader):
     def partitions(self, start: dict[str, str], end: dict[str, str]) -> list[Share]:
         """What the plan has to be read; nothing if it is void."""
         from pyrepl.metrics import plans
-        from pyrepl.metrics.reading import dealt
+        from pyrepl.metrics.ranges import dealt
 
         plan = plans.good(self._tables, end["plan"])
         splits = [] if plan is None or start == end else plan.splits

@@ -7,7 +7,8 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-UTC: Final = "UTC"
+from pyrepl.metrics.ranges import UTC
+
 ISO: Final = r"\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}:\d{2}(?:\.\d{1,9})?(?:Z|[+-]\d{2}:?\d{2})"
 """RE2: an ISO 8601 time with its zone, to the nanosecond at most."""
 _PARTS: Final = (

@@ -109,3 +109,6 @@ FILES: Final = Table(
         text("error", "why it, or the rest of it, could not be read; null when all is well"),
     ),
 )
+
+ROLLUPS: Final = ("halves", "children", "values", "drawn")
+"""What a part of the logs comes to (rollup.py), by the folders of its files."""

@@ -15,8 +15,9 @@ import pyarrow.compute as pc
 from pyrepl.metrics.arrow import days, shaped
 from pyrepl.metrics.column import Kind
 from pyrepl.metrics.noise import NOISE, SPEAKS
+from pyrepl.metrics.ranges import UTC
 from pyrepl.metrics.sentences import SENTENCES, SPEAKERS, Sentence
-from pyrepl.metrics.stamps import UTC, local_us
+from pyrepl.metrics.stamps import local_us
 from pyrepl.metrics.tables import EVENTS
 
 _TIME: Final = (

@@ -18,7 +18,7 @@ from pyrepl.metrics import manifest as manifests
 from pyrepl.metrics.ingest import count_in, planned
 from pyrepl.metrics.manifest import MERGE_BYTES
 from pyrepl.metrics.part import read_split
-from pyrepl.metrics.stamps import UTC
+from pyrepl.metrics.ranges import UTC
 from tests.unit.metrics.inline import plain, told
 
 LOGS = Path(__file__).parents[1] / "data" / "logs" / "events" / "pyrepl-output-buffer"

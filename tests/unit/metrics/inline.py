@@ -14,8 +14,8 @@ from pyrepl.metrics.asking import by_tasks
 from pyrepl.metrics.ingest import count_in, planned
 from pyrepl.metrics.jobs import analyse
 from pyrepl.metrics.part import read_split
+from pyrepl.metrics.ranges import UTC
 from pyrepl.metrics.results import RESULTS
-from pyrepl.metrics.stamps import UTC
 
 Row = dict[str, Any]
 

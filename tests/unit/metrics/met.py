@@ -16,8 +16,8 @@ from pyrepl.analysis.failures import CannotRun, in_our_words
 from pyrepl.analysis.queries import Answer, ask
 from pyrepl.metrics import asking, reading
 from pyrepl.metrics.parquet import write
-from pyrepl.metrics.part import Split
 from pyrepl.metrics.parts import Sources, sources
+from pyrepl.metrics.ranges import Split
 from tests.house.source import ROOT
 from tests.unit.metrics import asked_in_sql, notebook
 from tests.unit.metrics.conftest import LOGS, Row

@@ -8,10 +8,11 @@ import pytest
 
 from pyrepl.metrics import answers as module
 from pyrepl.metrics.answers import answers, empty, kept_or_made
-from pyrepl.metrics.keep import FOLDER, key
+from pyrepl.metrics.keep import key
 from pyrepl.metrics.parts import Sources, sources
+from pyrepl.metrics.places import FOLDER
 from pyrepl.metrics.results import RESULTS
-from pyrepl.metrics.rollup import NAMES
+from pyrepl.metrics.tables import ROLLUPS
 
 NOTHING: Sources = sources([], (None, None), frozenset())
 
@@ -36,4 +37,4 @@ def test_no_base_is_kept_of_questions_with_bounds(tmp_path: Path) -> None:
 
 
 def test_every_rollup_has_a_shape() -> None:
-    assert all(empty(name).is_empty() and empty(name).columns for name in NAMES)
+    assert all(empty(name).is_empty() and empty(name).columns for name in ROLLUPS)

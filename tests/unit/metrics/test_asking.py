@@ -8,8 +8,9 @@ from typing import Any
 import polars as pl
 
 from pyrepl.metrics.asking import SHARES, answer_batches, rows
-from pyrepl.metrics.keep import key, of_answer, place
+from pyrepl.metrics.keep import key
 from pyrepl.metrics.parts import Again, Bounds, Sources
+from pyrepl.metrics.places import of_answer, place
 from tests.unit.metrics.conftest import Row
 from tests.unit.metrics.inline import answering
 

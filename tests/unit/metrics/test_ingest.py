@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from pyrepl.metrics.ingest import news
-from pyrepl.metrics.keep import FOLDER
 from pyrepl.metrics.manifest import NAME
+from pyrepl.metrics.places import FOLDER
 from tests.unit.metrics.conftest import LOGS, Analysed
 from tests.unit.metrics.inline import read, told
 
@@ -33,12 +33,6 @@ def test_damaged_files_are_told(corpora: dict[str, Analysed]) -> None:
     assert (files["wrong.jsonl"]["events"], files["wrong.jsonl"]["unparsed"]) == (1, 6)
     why = sorted(row["why"] for row in corpora["events"].tables["unparsed"] if row["file"].endswith("wrong.jsonl"))
     assert why == ["encoding", "json", "json", "schema", "schema", "text"]
-
-
-def test_the_first_run_of_all_is_known_as_such(tmp_path: Path) -> None:
-    assert news([LOGS / "events" / "pyrepl-pair"], tmp_path).is_first
-    read(LOGS / "events" / "pyrepl-pair", tmp_path)
-    assert not news([LOGS / "events" / "pyrepl-pair"], tmp_path).is_first
 
 
 def test_what_was_worked_out_of_tables_that_are_gone_is_forgotten(tmp_path: Path) -> None:

@@ -11,20 +11,9 @@ import polars as pl
 import pytest
 
 from pyrepl.metrics.base import Base
-from pyrepl.metrics.keep import (
-    DONE,
-    FOLDER,
-    base_kept,
-    forget,
-    is_kept,
-    keep_answer,
-    keep_base,
-    key,
-    of_answer,
-    place,
-    sweep,
-)
+from pyrepl.metrics.keep import base_kept, keep_answer, keep_base, key, sweep
 from pyrepl.metrics.parts import Again, Sources
+from pyrepl.metrics.places import DONE, FOLDER, is_kept, of_answer, place
 
 WANTED = Sources(
     marks=[{"node": "a", "count": 3, "edges": [["r", 1, 2, 3, 4, 5, 6]]}],
@@ -63,11 +52,6 @@ def test_an_answer_is_there_for_who_asks_the_same(tmp_path: Path) -> None:
         assert pl.read_parquet(path).equals(rows) and path.parent == tmp_path / FOLDER / name
 
 
-def test_an_answer_that_was_not_finished_is_none(tmp_path: Path) -> None:
-    keep_answer(tmp_path / FOLDER, KEY, {"syncs": ROWS})
-    assert not is_kept(tmp_path / FOLDER, KEY)
-
-
 def test_answers_with_bounds_stand_apart_until_the_next_question(tmp_path: Path) -> None:
     bounded = replace(WANTED, bounds=(1, None))
     folder = place(tmp_path, bounded.bounds)
@@ -102,14 +86,6 @@ def test_what_is_no_base_is_not_taken(tmp_path: Path, told: dict[str, bytes]) ->
         for name, data in told.items():
             file.writestr(name, data)
     assert base_kept(tmp_path, WANTED) is None
-
-
-def test_all_is_forgotten(tmp_path: Path) -> None:
-    keep_answer(tmp_path / FOLDER, KEY, ANSWER)
-    keep_base(tmp_path, WANTED, BASE)
-    forget(tmp_path)
-    forget(tmp_path)
-    assert (is_kept(tmp_path / FOLDER, KEY), base_kept(tmp_path, WANTED)) == (False, None)
 
 
 def test_all_that_it_is_made_of_names_it() -> None:

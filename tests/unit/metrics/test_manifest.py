@@ -8,7 +8,7 @@ import pytest
 
 from pyrepl.errors import ConfigError
 from pyrepl.metrics.manifest import NAME, VERSION, Entry, Manifest, load, save, sweep
-from pyrepl.metrics.part import Told
+from pyrepl.metrics.ranges import Told
 
 
 def filled() -> Manifest:

@@ -13,7 +13,8 @@ import pytest
 
 from pyrepl.metrics import packed as module
 from pyrepl.metrics.packed import Content, Damaged, is_packed, opened
-from pyrepl.metrics.part import Split, read_split
+from pyrepl.metrics.part import read_split
+from pyrepl.metrics.ranges import Split
 from tests.unit.metrics import inline
 from tests.unit.metrics.conftest import LOGS
 

@@ -12,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pyrepl.metrics.packed import digest
-from pyrepl.metrics.part import Split, Told, WriteError, read_split
+from pyrepl.metrics.part import WriteError, read_split
+from pyrepl.metrics.ranges import Split, Told
 
 LOGS = Path(__file__).resolve().parents[2] / "data" / "logs"
 EVENT_LOG = LOGS / "events" / "pyrepl-pair" / "master.jsonl"

@@ -12,8 +12,9 @@ import pytest
 from pyrepl.errors import ConfigError
 from pyrepl.metrics import plan as module
 from pyrepl.metrics.manifest import Manifest
-from pyrepl.metrics.part import Told, read_split
+from pyrepl.metrics.part import read_split
 from pyrepl.metrics.plan import find, node_of, plan
+from pyrepl.metrics.ranges import Told
 
 LINE = b"1:M 21 Nov 2026 11:09:41.858 * Ready to accept connections %03d\n"
 DATA = b"".join(LINE % number for number in range(50))

@@ -7,7 +7,8 @@ from pathlib import Path
 from pyrepl.metrics import manifest as manifests
 from pyrepl.metrics import plans
 from pyrepl.metrics.ingest import Read
-from pyrepl.metrics.part import Told, read_split
+from pyrepl.metrics.part import read_split
+from pyrepl.metrics.ranges import Told
 from tests.unit.metrics import inline
 
 LINE = b"1:M 21 Nov 2026 11:09:41.858 * Ready to accept connections %03d\n"

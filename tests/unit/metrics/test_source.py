@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 from pyrepl.metrics import plans, reading
@@ -44,3 +46,11 @@ def test_a_batch_has_the_ranges_of_its_plan_each_time_until_it_is_counted_in(tmp
     assert reader.partitions(begin, end) == []
     assert reader.latestOffset() == {"plan": "b-1"}
     assert lines(tables) == 60
+
+
+def test_who_plans_waits_for_no_library_that_only_readers_need() -> None:
+    """Spark plans in several processes, whose start somebody waits for."""
+    heavy = "{'polars', 'pyarrow', 'pandas'}"
+    code = f"import sys, pyrepl.metrics.plans, pyrepl.metrics.source; print({heavy} & {{*sys.modules}})"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "set()\n"

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pyrepl.metrics.stamps import UTC, iso_us, local_us
+from pyrepl.metrics.ranges import UTC
+from pyrepl.metrics.stamps import iso_us, local_us
 
 AT_US = 1_795_259_381_858_000
 

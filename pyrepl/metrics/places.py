@@ -1,0 +1,36 @@
+"""Where answers are kept, below the folder of tables; what is in them is keep.py's."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from pyrepl.metrics.parts import Bounds
+
+FOLDER: Final = "answers"
+BOUNDED: Final = "bounded"
+DONE: Final = "counts"
+"""The table that is written last: where it is, the others are."""
+
+
+def place(tables: Path, bounds: Bounds) -> Path:
+    """The folder of answers to a question with these bounds."""
+    return tables / (FOLDER if bounds == (None, None) else BOUNDED)
+
+
+def is_kept(folder: Path, named: str) -> bool:
+    """Are there answers of that name in the folder?"""
+    return of_answer(folder, named, DONE).exists()
+
+
+def of_answer(folder: Path, named: str, name: str) -> Path:
+    """The file of one table."""
+    return folder / name / f"{named}.parquet"
+
+
+def forget(tables: Path) -> None:
+    """All of it: the parts that come now may have the names of others that were there before."""
+    for name in (FOLDER, BOUNDED):
+        shutil.rmtree(tables / name, ignore_errors=True)

@@ -1,0 +1,44 @@
+"""Ranges are dealt out so that no task has more than its share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pyrepl.metrics.ranges import PACKED, TASK_BYTES, TASKS_A_CORE, Split, dealt, size_of
+
+MB = 1 << 20
+
+
+def split(number: int, size: int) -> Split:
+    return Split(f"/log{number}", f"id{number}", 0, size, "n", False)
+
+
+@given(st.lists(st.integers(0, 64 * MB), max_size=200), st.integers(1, 16))
+def test_no_task_has_more_than_its_share(sizes: list[int], cores: int) -> None:
+    splits = [split(number, size) for number, size in enumerate(sizes)]
+    tasks = dealt(splits, cores)
+    assert sorted(one for own in tasks for one in own) == sorted(splits)
+    loads = [sum(map(size_of, own)) for own in tasks]
+    assert max(loads) - min(loads) <= max(sizes, default=0) + len(splits)
+    assert len(tasks) == max(1, min(len(splits), max(cores * TASKS_A_CORE, sum(sizes) // TASK_BYTES)))
+
+
+def test_of_a_fleet_no_task_has_a_twentieth() -> None:
+    """Ten thousand nodes with 2 GB, of which some have said much more than others."""
+    sizes = [2000 * MB // 20_000] * 9_990 + [64 * MB] * 16
+    loads = [sum(map(size_of, own)) for own in dealt([split(*one) for one in enumerate(sizes)], 2)]
+    assert max(loads) * 20 < sum(sizes)
+
+
+def test_files_that_cannot_be_seen_are_spread() -> None:
+    tasks = dealt([Split(f"/none{number}", str(number), 0, -1, "n", True) for number in range(80)], 2)
+    assert {len(own) for own in tasks} == {10}
+
+
+def test_a_size_that_is_not_known_is_guessed(tmp_path: Path) -> None:
+    (tmp_path / "log.gz").write_bytes(b"x" * 100)
+    packed = Split(str(tmp_path / "log.gz"), "id", 0, -1, "n", True)
+    assert (size_of(packed), size_of(packed._replace(path="/none"))) == (100 * PACKED, 0)
