@@ -4,7 +4,9 @@ What is worked out is pyrepl.metrics, which knows no process; options, progress 
 line's.
 
 asked, progress   what is wanted; whoever shows how far it is
-needs, archive    the modules and the Java that it takes; Java's classes, kept ready
+needs             the modules and the Java that it takes
+archive, charts   Java's classes and the charts' library, kept ready
+cache             the folder where they are kept
 failures          why it cannot be done: errors of Spark, the disk and files, and what to do
 place, files      the folder: locked while it is written; its report and results
 told              what the user has told Spark

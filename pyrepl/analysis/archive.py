@@ -20,6 +20,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
+from pyrepl.analysis.cache import cache_folder
+
 GIVEN_UP_S: Final = 600
 """Nobody writes for so long."""
 LOADED: Final = 3
@@ -51,15 +53,15 @@ def java_options(java: str, environment: Mapping[str, str], now_s: float | None 
 
 def _place(java: str, environment: Mapping[str, str]) -> Path | None:
     """None where there is no home, or where the path would be taken for several options."""
-    base = environment.get("XDG_CACHE_HOME") or (environment.get("HOME", "") and f"{environment['HOME']}/.cache")
+    folder = cache_folder(environment)
     try:
         program = Path(java).resolve(strict=True)
         about = f"{program} {program.stat().st_mtime_ns} {importlib.metadata.version('pyspark')} {sys.prefix} {LOADED}"
     except (OSError, importlib.metadata.PackageNotFoundError):
         return None
     name = f"spark-{hashlib.sha256(about.encode()).hexdigest()[:16]}.jsa"
-    path = Path(base, "pyrepl", name) if base else None
-    return path if path is not None and path.is_absolute() and not set(str(path)) & set(" \t'\"\\") else None
+    path = folder and folder / name
+    return path if path is not None and not set(str(path)) & set(" \t'\"\\") else None
 
 
 def _is_finished(path: Path) -> bool:

@@ -21,13 +21,6 @@ DELTA: Final = "delta"
 """The folder of the same as tables of Delta Lake."""
 
 
-def library_of_charts() -> str:
-    """The JavaScript that draws the charts of report.html. Takes seconds to put together."""
-    from pyrepl.metrics.report.library import bundle
-
-    return bundle()
-
-
 def write_all(
     report: Report, results: Mapping[str, pl.LazyFrame], out: Path, digest: str, library: Future[str] | None
 ) -> None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import signal
 import time
 from collections.abc import Callable, Iterator
@@ -21,8 +22,9 @@ from types import FrameType
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from pyrepl.analysis.asked import Asked
+from pyrepl.analysis.charts import library_of_charts
 from pyrepl.analysis.failures import SPARK_IS_GONE, CannotRun, in_our_words, is_late, is_of_python
-from pyrepl.analysis.files import library_of_charts, replace, write_all, write_delta
+from pyrepl.analysis.files import replace, write_all, write_delta
 from pyrepl.analysis.progress import Progress
 from pyrepl.analysis.spark import SIGNALS, answers_by_spark, spark_for
 
@@ -88,7 +90,7 @@ def _follower(
 
     wanted = Wanted(asked.logs, tables, asked.since_us, asked.until_us, asked.zone)
     with ThreadPoolExecutor(1) as aside:
-        library = aside.submit(library_of_charts)
+        library = aside.submit(library_of_charts, os.environ)
         with spark_for(asked, Steps(progress.step, time.monotonic), tables) as spark:
 
             def answered(read: Read) -> None:

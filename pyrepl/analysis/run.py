@@ -7,6 +7,7 @@ pyrepl.metrics.run.
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -16,8 +17,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from pyrepl.analysis.asked import Asked
+from pyrepl.analysis.charts import library_of_charts
 from pyrepl.analysis.fetch import FETCHED, fetched
-from pyrepl.analysis.files import RESULTS, library_of_charts, write_all, write_delta, write_files
+from pyrepl.analysis.files import RESULTS, write_all, write_delta, write_files
 from pyrepl.analysis.progress import Progress, tasks_of
 from pyrepl.analysis.queries import Answer, ask
 from pyrepl.analysis.spark import answers_by_spark, by_spark, spark_for
@@ -52,7 +54,7 @@ def run(
     wanted = Wanted(asked.logs, tables, asked.since_us, asked.until_us, asked.zone)
     with ThreadPoolExecutor(2) as aside:
         # The charts' library takes seconds to put together; nobody else needs this process meanwhile.
-        library = aside.submit(library_of_charts) if asked.out is not None or draws else None
+        library = aside.submit(library_of_charts, os.environ) if asked.out is not None or draws else None
         # Spark has to be asked for what is elsewhere.
         found = None if any(map(is_elsewhere, asked.logs)) else aside.submit(found_news, wanted)
         steps = Steps(progress.step, time.monotonic)

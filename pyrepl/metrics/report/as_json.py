@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Sequence
 from typing import Any, Final
 
 from pyrepl.metrics.report.model import Report, Row, Value, whole, word
@@ -31,10 +32,12 @@ COUNTS: Final = (
     "dumps",
 )
 """The columns of totals that stand at the top level under their own names."""
+_ROW: Final = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
+"""Without indentation it is the compiled one, a fifth of the time."""
 
 
-def as_object(report: Report) -> dict[str, Any]:
-    """The object, of plain values. Numbers that JSON has no word for are null."""
+def _head(report: Report) -> dict[str, Any]:
+    """The top level without the tables, of plain values. Numbers that JSON has no word for are null."""
     totals = report.totals
     span = report.span_us
     return {
@@ -52,13 +55,25 @@ def as_object(report: Report) -> dict[str, Any]:
         "sources": list(report.sources),
         "seconds": {step: round(spent, 3) for step, spent in report.seconds.items()},
         "cut": sorted(report.cut),
-        "tables": {table.name: [_plain_row(row) for row in report.rows(table.name)] for table in TABLES},
     }
 
 
 def as_json(report: Report) -> str:
-    """The object as text, indented, with a line end."""
-    return json.dumps(as_object(report), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    """The object as text, indented, with a line end; the rows of the tables a line each."""
+    head = json.dumps(_head(report), indent=2, ensure_ascii=False, allow_nan=False).removesuffix("\n}")
+    tables = ",\n".join(f'    "{table.name}": {_lines(report.rows(table.name))}' for table in TABLES)
+    return f'{head},\n  "tables": {{\n{tables}\n  }}\n}}\n'
+
+
+def _lines(rows: Sequence[Row]) -> str:
+    return "[\n      " + ",\n      ".join(map(_line, rows)) + "\n    ]" if rows else "[]"
+
+
+def _line(row: Row) -> str:
+    try:
+        return _ROW.encode(row)
+    except ValueError:
+        return _ROW.encode(_plain_row(row))
 
 
 def _plain_row(row: Row) -> dict[str, Value]:

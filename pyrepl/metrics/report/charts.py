@@ -113,12 +113,13 @@ def lanes(report: Report) -> list[str]:
 def timeline(report: Report) -> Spec | None:
     """Swim lanes: one lane a pair, a bar a sync or a loop, a tick a link that was cut."""
     shown = lanes(report)
-    syncs = [row for row in report.rows("syncs") if pair(row) in set(shown)]
+    drawn = set(shown)
+    syncs = [row for row in report.rows("syncs") if pair(row) in drawn]
     if len(syncs) > MOST_SYNCS:
         syncs = [row for row in syncs if word(row, "mode") != "continue" or row.get("ok") is False]
     rows = collapsed(syncs)[-MOST_SYNCS:]
     bars = [_bar(row, count) for row, count in rows]
-    cuts = [_cut(row) for row in report.rows("cuts")[-MOST_SYNCS:] if pair(row) in set(shown)]
+    cuts = [_cut(row) for row in report.rows("cuts")[-MOST_SYNCS:] if pair(row) in drawn]
     if not bars and not cuts:
         return None
     used = {item["lane"] for item in (*bars, *cuts)}

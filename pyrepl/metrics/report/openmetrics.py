@@ -10,6 +10,7 @@ cover; they grow as the logs do, and begin anew where logs are removed.
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -121,7 +122,7 @@ def _phases(report: Report) -> Metric:
     for mode in sorted({word(row, "mode") for row in syncs}):
         rows = [row for row in syncs if word(row, "mode") == mode]
         for column in (*PHASES, "total_ms"):
-            values = known(rows, column)
+            values = sorted(known(rows, column))
             for at in QUANTILES if values else ():
                 ms = quantile(values, at)
                 assert ms is not None
@@ -189,5 +190,6 @@ def _outages(report: Report) -> Metric:
 
 def _buckets(seconds: list[float]) -> tuple[list[tuple[str, float]], float]:
     """Counts up to each bound, and the sum."""
-    bounds = [(str(bound), float(sum(one <= bound for one in seconds))) for bound in BUCKETS]
+    ordered = sorted(seconds)
+    bounds = [(str(bound), float(bisect_right(ordered, bound))) for bound in BUCKETS]
     return [*bounds, ("+Inf", float(len(seconds)))], sum(seconds)

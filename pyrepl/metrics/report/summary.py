@@ -45,8 +45,7 @@ def quantile(values: Sequence[float], at: float) -> float | None:
 
 def known(rows: Iterable[Row], column: str) -> list[float]:
     """The values of a column that the logs tell."""
-    values = (real(row, column) for row in rows)
-    return [value for value in values if value is not None]
+    return [float(value) for row in rows if (value := row.get(column)) is not None]
 
 
 def by_mode(syncs: Iterable[Row]) -> list[ModeSummary]:

@@ -13,7 +13,8 @@ from pyrepl.analysis import run as analysis
 from pyrepl.analysis.asked import Asked
 from pyrepl.analysis.progress import Tasks
 from pyrepl.errors import ConfigError
-from pyrepl.metrics.part import Split, Told, read_split
+from pyrepl.metrics.part import read_split
+from pyrepl.metrics.ranges import Split, Told
 from tests.unit.metrics.inline import Inline, told
 
 LOG = Path(__file__).resolve().parents[2] / "data" / "logs" / "events" / "pyrepl-output-buffer" / "master.jsonl"
@@ -62,7 +63,7 @@ def test_statements_are_asked_of_results_that_are_written(
         asked_of.append((results, {path.name for path in results.iterdir()}, statements))
 
     monkeypatch.setattr(analysis, "ask", ask)
-    monkeypatch.setattr(analysis, "library_of_charts", lambda: "")
+    monkeypatch.setattr(analysis, "library_of_charts", lambda _: "")
     out = tmp_path / "kept" if keeps else None
     asked, progress = Asked((str(LOG),), out, sql=("SELECT", "DESCRIBE")), Steps()
     analysis.run(asked, (out or tmp_path / "rough") / "tables", progress, draws=False, tell=lambda _: None)
@@ -75,7 +76,7 @@ def test_statements_are_asked_of_results_that_are_written(
 def test_tables_of_delta_lake_are_written_where_nothing_is_new_too(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(analysis, "library_of_charts", lambda: "")
+    monkeypatch.setattr(analysis, "library_of_charts", lambda _: "")
     for delta in (False, True):
         asked, progress = Asked((str(LOG),), tmp_path, delta=delta), Steps()
         analysis.run(asked, tmp_path / "tables", progress, draws=False)
@@ -99,7 +100,7 @@ def test_logs_that_are_not_there(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("without_spark")
 def test_nothing_new_starts_no_spark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(analysis, "library_of_charts", lambda: "")
+    monkeypatch.setattr(analysis, "library_of_charts", lambda _: "")
     asked = Asked((str(tmp_path / "a.jsonl"),), tmp_path / "out")
     (tmp_path / "a.jsonl").write_bytes(LOG.read_bytes())
 

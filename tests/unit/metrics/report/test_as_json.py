@@ -6,13 +6,13 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from pyrepl.metrics.report.as_json import TABLES, as_json, as_object
+from pyrepl.metrics.report.as_json import TABLES, as_json
 from pyrepl.metrics.report.model import Report, Row
 from tests.unit.metrics.report.sample import empty, report
 
 
 def test_the_top_level_of_a_day() -> None:
-    made = as_object(report())
+    made = json.loads(as_json(report()))
     assert (made["syncs"], made["full_ok"], made["full_failed"]) == (43, 11, 10)
     assert (made["partial_ok"], made["partial_refused"], made["dumps"]) == (22, 7, 2)
     assert made["modes"] == {
@@ -31,7 +31,7 @@ def test_the_top_level_of_a_day() -> None:
 
 
 def test_the_top_level_of_nothing() -> None:
-    made = as_object(empty())
+    made = json.loads(as_json(empty()))
     assert made["syncs"] == made["full_ok"] == made["unparsed_lines"] == 0
     assert made["partial_ratio"] is None and made["first_us"] is None
     assert (
@@ -55,6 +55,6 @@ def test_numbers_that_json_has_no_word_for_are_null() -> None:
 
 def test_the_top_level_is_the_jobs_own_summary(corpora: Mapping[str, Any]) -> None:
     for one in corpora.values():
-        made = as_object(Report(one.tables, (), 0, "0.1.0"))
+        made = json.loads(as_json(Report(one.tables, (), 0, "0.1.0")))
         for name, value in one.tables["summary"][0].items():
             assert made[name] == value, name
