@@ -16,8 +16,10 @@ from pyrepl.kernels import form
 
 from .addresses import EXPECTED, Target, parse_target
 from .completion import SHELLS, TakesDirectives, script_for, words_of
+from .helping import TaskGroup
 from .mailbox import mailbox
 from .metrics.command import metrics
+from .pages import OK, TROUBLE
 from .tail.command import tail
 from .tls_options import tls_options
 
@@ -31,19 +33,12 @@ _CONFIG = click.option(
 _DIRECTIVES = click.argument("directives", nargs=-1, type=click.UNPROCESSED, shell_complete=words_of)
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=TaskGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(VERSION, prog_name="pyrepl", message=f"%(prog)s, version %(version)s ({form()})")
 def cli() -> None:
-    """A replication daemon that speaks Redis's PSYNC.
+    """A replication daemon that speaks Redis's PSYNC. Either end may be a real Redis or Valkey server.
 
-    \b
-        pyrepl master --config conf/master.conf
-        pyrepl replica --master 127.0.0.1:6379 --port 6380
-        pyrepl status 127.0.0.1:6379
-        pyrepl tail 127.0.0.1:7379
-        pyrepl metrics /var/log/redis --out report
-
-    Either end may be a real Redis or Valkey server.
+    `pyrepl COMMAND --help` shows what a command takes, with examples.
     """
 
 
@@ -58,9 +53,8 @@ cli.add_command(metrics)
 def master(config_file: Path | None, directives: tuple[str, ...]) -> None:
     """Serve clients and feed replicas.
 
-    Every directive of redis.conf is an option too and wins over the file:
-    `pyrepl master --port 6380 --save "" --requirepass secret`. A configuration that says `replicaof` is obeyed.
-    They are listed below; conf/all.conf among the sources says more of each.
+    Every directive of redis.conf is an option too and wins over the file. A configuration that says `replicaof` is
+    obeyed. The directives are listed below; conf/all.conf among the sources says more of each.
     """
     sys.exit(_run(config_file, directives, None))
 
@@ -77,9 +71,8 @@ def master(config_file: Path | None, directives: tuple[str, ...]) -> None:
 def replica(address: str | None, config_file: Path | None, directives: tuple[str, ...]) -> None:
     """Follow a master: a pyrepl, a Redis or a Valkey.
 
-    Every directive of redis.conf is an option too and wins over the file:
-    `pyrepl replica --master 10.0.0.1:6379 --masterauth secret --repl-diskless-load swapdb`.
-    They are listed below; conf/all.conf among the sources says more of each.
+    Every directive of redis.conf is an option too and wins over the file. The directives are listed below;
+    conf/all.conf among the sources says more of each.
     """
     target = parse_target(address) if address is not None else None
     if address is not None and target is None:
@@ -130,12 +123,6 @@ def status(
     Starts at any node, pyrepl, Redis, Valkey or a Sentinel, and finds its masters and all replicas. A replica that is
     gone is listed by nobody: start at it to see why. HOST:PORT may be a URL too: redis://user:password@host:port.
     With --tls, or rediss:// in the URL, all nodes are asked by TLS.
-
-    \b
-    Exit status:
-      0  all is in sync
-      1  something is not
-      2  the node at HOST:PORT cannot be asked
     """
     target = parse_target(address)
     if target is None:
@@ -166,11 +153,6 @@ def doctor(config_file: Path | None, as_json: bool) -> None:
 
     Looks at memory, huge pages, swap, limits of connections and files, the clock, and how pyrepl is installed. Changes
     nothing. Run it as the user that the node runs as: limits and rights are those of a user.
-
-    \b
-    Exit status:
-      0  no problem, though there may be advice
-      1  a problem, or a configuration that cannot be read
     """
     from pyrepl.config.settings import Settings
     from pyrepl.daemon.disk.config_files import load_settings
@@ -184,24 +166,19 @@ def doctor(config_file: Path | None, as_json: bool) -> None:
         settings = Settings() if config_file is None else load_settings(config_file, [])[0]
     except ConfigError as error:
         sys.stderr.write(f"pyrepl: {error}\n")
-        sys.exit(1)
+        sys.exit(TROUBLE)
     found = findings(look_at_host(), wants_of(settings, with_folder=config_file is not None))
     if as_json:
         click.echo(screen.document_of(found))
     else:
         screen.show(found)
-    sys.exit(0 if is_in_order(found) else 1)
+    sys.exit(OK if is_in_order(found) else TROUBLE)
 
 
 @cli.command()
 @click.argument("shell", type=click.Choice(SHELLS))
 def completion(shell: str) -> None:
     """Print what makes a shell complete our commands and every directive with the Tab key.
-
-    \b
-      bash   pyrepl completion bash > ~/.local/share/bash-completion/completions/pyrepl
-      zsh    pyrepl completion zsh > ~/.pyrepl.zsh; in ~/.zshrc: source ~/.pyrepl.zsh
-      fish   pyrepl completion fish > ~/.config/fish/completions/pyrepl.fish
 
     The same as `_PYREPL_COMPLETE=bash_source pyrepl`; run it again after an upgrade.
     """
@@ -230,10 +207,10 @@ def _run(
         settings, loaded = load_settings(config_file, [os.fsencode(word) for word in directives], extra)
     except ConfigError as error:
         sys.stderr.write(f"pyrepl: {error}\n")
-        return 1
+        return TROUBLE
     if must_follow and settings.replicaof is None:
         sys.stderr.write("pyrepl: no master to follow: give --master HOST:PORT, or `replicaof` in the configuration\n")
-        return 1
+        return TROUBLE
     return run_node(settings, config_file.resolve() if config_file is not None else None, loaded)
 
 

@@ -11,6 +11,8 @@ from typing import Final
 import click
 from click.shell_completion import CompletionItem, get_completion_class
 
+from .helping import PagedCommand
+
 SHELLS: Final = ("bash", "zsh", "fish")
 PROGRAM: Final = "pyrepl"
 VARIABLE: Final = "_PYREPL_COMPLETE"
@@ -25,7 +27,7 @@ def script_for(shell: str) -> str:
     return maker.source_template % maker.source_vars() + "\n"
 
 
-class TakesDirectives(click.Command):
+class TakesDirectives(PagedCommand):
     """A command that takes every directive as an option, though click knows none of them."""
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

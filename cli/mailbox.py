@@ -8,19 +8,17 @@ from __future__ import annotations
 import json
 import ssl
 import sys
-from typing import Any, Final, NoReturn
+from typing import Any, NoReturn
 
 import click
 
 from .addresses import EXPECTED, parse_target
+from .helping import TaskGroup
+from .pages import OK, TROUBLE, UNREACHABLE
 from .tls_options import tls_options
 
-IN_ORDER: Final = 0
-TROUBLE: Final = 1
-UNREACHABLE: Final = 2
 
-
-@click.group()
+@click.group(cls=TaskGroup)
 def mailbox() -> None:
     """Look at mailboxes that several nodes keep."""
 
@@ -35,14 +33,7 @@ def mailbox() -> None:
 def status(
     address: str, as_json: bool, user: str, password: str, timeout_s: float, tls: ssl.SSLContext | None
 ) -> NoReturn:
-    """Show the members as the node at HOST:PORT, its Redis port, sees them.
-
-    \b
-    Exit status:
-      0  every member is linked, and has all that this node has
-      1  one is not, or has not, or this node is apart, or a disk refuses the mail of a user
-      2  the node cannot be asked
-    """
+    """Show the members as the node at HOST:PORT, its Redis port, sees them."""
     import asyncio
 
     from pyrepl.topology.facts import Address
@@ -60,7 +51,7 @@ def status(
         click.echo(f"{address}: {error}", err=True)
         sys.exit(UNREACHABLE)
     click.echo(json.dumps(found, indent=2) if as_json else _table(found))
-    sys.exit(TROUBLE if _is_in_trouble(found) else IN_ORDER)
+    sys.exit(TROUBLE if _is_in_trouble(found) else OK)
 
 
 @mailbox.command()
@@ -68,14 +59,7 @@ def status(
 @click.option("--socket", "socket_path", required=True, help="The mailbox-socket of this machine's node.")
 @click.option("--timeout", "timeout_s", type=click.FloatRange(0.05, 600), default=2.0, show_default=True)
 def check(user: str, socket_path: str, timeout_s: float) -> NoReturn:
-    """Wait until all that was done anywhere to the mailboxes of USER is here, and what is here is everywhere.
-
-    \b
-    Exit status:
-      0  so it is
-      1  it is not, within the time that is given
-      2  the node cannot be asked
-    """
+    """Wait until all that was done anywhere to the mailboxes of USER is here, and what is here is everywhere."""
     from pyrepl.mailbox.client import MailboxClient, MailboxError
 
     try:
@@ -87,7 +71,7 @@ def check(user: str, socket_path: str, timeout_s: float) -> NoReturn:
     except OSError as error:
         click.echo(f"{socket_path}: {error.strerror or error}", err=True)
         sys.exit(UNREACHABLE)
-    sys.exit(IN_ORDER)
+    sys.exit(OK)
 
 
 def _document(reply: Any) -> Any:

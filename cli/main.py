@@ -6,6 +6,8 @@ import importlib.util
 import sys
 from pathlib import Path
 
+from .pages import TROUBLE
+
 SHADOWED = (
     "pyrepl: another package named 'pyrepl' hides this one (found at {where}). Debuggers' completers install it on "
     "Python below 3.13. Install pyrepl-server in an environment of its own: pipx install pyrepl-server"
@@ -26,13 +28,13 @@ def main() -> None:
     complaint = why_not_ours()
     if complaint is not None:
         sys.stderr.write(complaint + "\n")
-        sys.exit(1)
+        sys.exit(TROUBLE)
     from pyrepl.kernels import why_not_fresh
 
     complaint = why_not_fresh()
     if complaint is not None:
         sys.stderr.write(f"pyrepl: {complaint}\n")
-        sys.exit(1)
+        sys.exit(TROUBLE)
     from .commands import cli
 
     cli(prog_name="pyrepl")

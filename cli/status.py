@@ -26,10 +26,7 @@ from pyrepl.topology.tree import Tree, build
 from pyrepl.topology.walk import Answer, write_rates
 
 from .asking import Way, ask_all, look
-
-IN_SYNC: Final = 0
-TROUBLE: Final = 1
-UNREACHABLE: Final = 2
+from .pages import OK, TROUBLE, UNREACHABLE
 
 _EVERY_S: Final = 1.0
 _RATE_OVER_S: Final = 0.5
@@ -78,7 +75,7 @@ def exit_status(tree: Tree, max_lag_s: int) -> int:
     """0: all is in sync; 1: something is not; 2: the first node cannot be asked."""
     if tree.start_failure:
         return UNREACHABLE
-    return TROUBLE if problems_in(tree, max_lag_s) else IN_SYNC
+    return TROUBLE if problems_in(tree, max_lag_s) else OK
 
 
 async def _look_once(options: Options) -> Tree:

@@ -10,12 +10,14 @@ from typing import Final
 
 import click
 
+from ..helping import PagedCommand
+
 FORMATS: Final = ("text", "json", "csv", "openmetrics", "prometheus", "otlp", "html")
 ANSWERS: Final = ("text", "json", "csv")
 """How answers to --sql are printed."""
 
 
-@click.command()
+@click.command(cls=PagedCommand)
 @click.argument("logs", nargs=-1, metavar="LOG...", type=click.Path())
 @click.option("--out", type=click.Path(path_type=Path, file_okay=False), help="Folder for all of it; see below.")
 @click.option("--master", default="", metavar="URL", help="Spark to run on: spark://host:7077; else local[*].")
@@ -80,11 +82,6 @@ def metrics(
     With --follow DIR also has
       DIR/follow.json    when it was written, and what is final, Unix us; written last
       DIR/checkpoint/    Spark's own
-
-    \b
-    Exit status:
-      0  done, whatever the logs tell; or --follow was stopped by Ctrl-C or SIGTERM
-      2  it cannot be done: no such log, no Java, something is not installed
     """
     from pyrepl.analysis.asked import Asked
 

@@ -21,6 +21,7 @@ from pyrepl.analysis.place import tables_of
 from pyrepl.errors import ConfigError
 from pyrepl.metrics.given import is_elsewhere, why_absent
 
+from ..pages import IMPOSSIBLE, INTERRUPTED, OK
 from .answers import print_answer
 from .options import Options
 from .results import print_batch, print_report
@@ -56,8 +57,8 @@ def show(options: Options) -> int:
         return _fail(DISK_FULL if error.errno == errno.ENOSPC else in_plain_words(error))
     except KeyboardInterrupt:
         sys.stderr.write("pyrepl metrics: interrupted; what was read before stays, the next run goes on from there\n")
-        return 130
-    return 0
+        return INTERRUPTED
+    return OK
 
 
 def _work(options: Options, watch: Watch) -> None:
@@ -111,7 +112,7 @@ def _begun(options: Options, watch: Watch) -> None:
 
 def _fail(why: str) -> int:
     sys.stderr.write(f"pyrepl metrics: {why}\n")
-    return 2
+    return IMPOSSIBLE
 
 
 def why_not_there(logs: tuple[str, ...], *, follow: bool) -> str:

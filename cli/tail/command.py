@@ -11,6 +11,7 @@ from typing import TypeVar
 import click
 
 from ..completion import streams_of
+from ..helping import PagedCommand
 from ..tls_options import tls_options
 
 Given = TypeVar("Given")
@@ -29,7 +30,7 @@ def _memory(context: click.Context, parameter: click.Parameter, value: str) -> i
     return size
 
 
-@click.command()
+@click.command(cls=PagedCommand)
 @click.argument("nodes", metavar="HOST:PORT...", nargs=-1, required=True)
 @click.option("--stream", default="keys", show_default=True, help="Which stream.", shell_complete=streams_of)
 @click.option("--from", "start", metavar="TOKEN|NOW", default="NOW", show_default=True, help="Begin behind this token.")
@@ -96,17 +97,6 @@ def tail(
 
     Each row has a token: what changes is numbered, alike on a master and all its replicas. When the connection ends it
     goes on behind the last token, at the same node or, where several are named, at another.
-
-    \b
-      pyrepl tail 127.0.0.1:7379 --match 'user:*'
-      pyrepl tail 127.0.0.1:7379 --save-token keys.token
-      pyrepl tail 127.0.0.1:7379 --stream commands --to changes/ --format parquet
-
-    \b
-    Exit status:
-      0  ended by Ctrl-C, SIGTERM, or --count
-      1  something is wrong, and stderr says what
-      3  the changes after the token cannot be had any more
     """
     from pyrepl.capture.files import Rolling
     from pyrepl.changes.node_address import NodeAddress

@@ -32,12 +32,9 @@ from pyrepl.changes.refusals import (
 from pyrepl.changes.token_file import TokenFile
 from pyrepl.errors import PyreplError
 
+from ..pages import NOT_TO_BE_HAD, OK, TROUBLE
 from ..stream_port import STREAM_PORT, where_it_is
 from .screen import SCREENS
-
-FINE: Final = 0
-FAILED: Final = 1
-NOT_TO_BE_HAD: Final = 3
 
 _REPEAT_AFTER_S: Final = 60.0
 
@@ -73,17 +70,17 @@ def run(options: Options) -> int:
     except BrokenPipeError:
         # Whoever read along (`| head`) has gone; Python must not stumble over that again when it ends.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return FINE
+        return OK
     except (TokenTooOld, ForkedHistory) as refusal:
         _say(f"{telling.not_said(str(refusal))}{_advice(refusal, options)}")
         return NOT_TO_BE_HAD
     except (PyreplError, FolderError, ValueError) as error:
         _say(f"{telling.not_said(str(error))}{_advice(error, options)}")
-        return FAILED
+        return TROUBLE
     except OSError as error:
         where = f"{error.filename}: " if error.filename else ""
         _say(f"{where}{error.strerror or error}. {_after_a_fault(options)}")
-        return FAILED
+        return TROUBLE
 
 
 def _after_a_fault(options: Options) -> str:
@@ -102,7 +99,7 @@ async def _until_signalled(options: Options, telling: Telling) -> int:
         loop.add_signal_handler(number, following.cancel)
     with suppress(asyncio.CancelledError):
         await following
-    return FINE
+    return OK
 
 
 def _subscription(options: Options, telling: Telling, start: Place, store: TokenFile | None) -> Subscription:

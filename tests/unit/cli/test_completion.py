@@ -25,7 +25,7 @@ def offered(*words: str) -> list[str]:
 
 
 def test_commands() -> None:
-    assert offered("") == ["completion", "mailbox", "master", "metrics", "replica", "status", "tail"]
+    assert offered("") == ["completion", "doctor", "mailbox", "master", "metrics", "replica", "status", "tail"]
     assert offered("re") == ["replica"]
 
 
