@@ -98,8 +98,10 @@ SOFTWARE: Final = {
         "rq==3.0.0",
     ),
     "arq": ("arq==0.28.0", "redis==5.3.1"),
+    "packaging": ("setuptools>=77", "wheel"),
 }
-"""Software in Python that lives on a Redis, by the environment it is installed into: arq takes an older redis-py."""
+"""Software in Python that lives on a Redis, by the environment it is installed into: arq takes an older redis-py; and
+what makes a wheel of ours."""
 
 LEAST_JAVA: Final = 17
 

@@ -45,3 +45,15 @@ def test_hidden_by_a_module(tmp_path: Path) -> None:
     (tmp_path / "pyrepl.py").write_text("")
     ended = run("--version", path=tmp_path)
     assert ended.returncode == 1 and "hides this one" in ended.stderr and ended.stderr.count("\n") == 1
+
+
+def test_overwritten_by_a_package(tmp_path: Path) -> None:
+    """Its `__init__` stands among our modules. With none left there: tests/interop/software/test_namesake.py."""
+    (tmp_path / "pyrepl" / "daemon").mkdir(parents=True)
+    (tmp_path / "pyrepl" / "daemon" / "app.py").write_text("")
+    init = tmp_path / "pyrepl" / "__init__.py"
+    init.write_text("__version__ = '0.11.5'\n")
+    ended = run("--version", path=tmp_path)
+    assert ended.returncode == 1 and ended.stderr.count("\n") == 1
+    assert f"took a file of this one with it ({init})" in ended.stderr
+    assert ended.stderr.endswith("pip install --force-reinstall --no-deps pyrepl-server\n")
