@@ -9,14 +9,14 @@ survives a crash. Each text that came ends in a work, or is unneeded.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Final, TypeVar, final
 
 from pyrepl.mailbox.answers import Ok
 from pyrepl.mailbox.causal import Causal, Waiting
 from pyrepl.mailbox.codec import UNTAGGED
 from pyrepl.mailbox.journal_ops import Journal, by_guid
-from pyrepl.mailbox.merging import Crossed, Effects, Merger
+from pyrepl.mailbox.merging import NO_TEXT, Crossed, Effects, Merger, Text, Texts
 from pyrepl.mailbox.recovery import works_at_start
 from pyrepl.mailbox.rows import UNPLACED, Rows
 from pyrepl.mailbox.sending import Notice, Reply, Send
@@ -77,7 +77,7 @@ class Core:
         self.peers: Final = {peer: Peer(peer) for peer in peers}
         self.unsettled: Final[set[str]] = set()
         """Mailboxes with messages that need another UID."""
-        self.texts: Final[dict[tuple[str, str], str | None]] = {}
+        self.texts: Final[dict[tuple[str, str], Text | None]] = {}
         """(user, GUID) -> text that was fetched for an op that waits; None if nobody has it any more."""
         self.lacking: Final[dict[Dot, tuple[str, str]]] = {}
         """Op that is due -> the text that it needs first."""
@@ -173,7 +173,7 @@ class Core:
 
     def _do(self, op: AnyOp, text: str, tag: str) -> AnyOp:
         made = self.journal.made(op, op.modseq or 0)
-        self._merge(made, {made.guid: text} if isinstance(made, Save) and text else {})
+        self._merge(made, {made.guid: Text(text)} if isinstance(made, Save) and text else {})
         for peer in self.peers.values():
             if peer.is_live:
                 self.tell(peer.name, made, tag)
@@ -217,10 +217,10 @@ class Core:
     def _apply(self, each: Waiting) -> list[Crossed]:
         op = each.op
         assert op.at is not None
-        texts = {guid: self.texts.pop((op.user, guid), "") for guid in _guids(op)}
+        texts = {guid: self.texts.pop((op.user, guid), NO_TEXT) for guid in _guids(op)}
         if isinstance(op, Save) and each.text:
-            self.let_go(texts[op.guid] or "")
-            texts[op.guid] = each.text
+            self.let_go((texts[op.guid] or NO_TEXT).name)
+            texts[op.guid] = Text(each.text)
         effects = self._merge(op, texts)
         for peer, tag in self._told.pop(op.at, {}).items():
             self._answer(op.at, peer, tag)
@@ -228,15 +228,15 @@ class Core:
             self.late.extend((op.at.origin, crossed) for crossed in effects.crossed)
         return effects.crossed
 
-    def _merge(self, op: Op, texts: Mapping[str, str | None]) -> Effects:
+    def _merge(self, op: Op, texts: Texts) -> Effects:
         """Apply and keep an op; texts that came with it and are not needed go."""
         effects = Effects()
         self.merger.apply(op, texts, effects)
         self._keep(op, effects)
         taken = {work.text for work in effects.works if isinstance(work, AddMessage)}
         for text in texts.values():
-            if text is not None and text not in taken:
-                self.let_go(text)
+            if text is not None and text.name not in taken:
+                self.let_go(text.name)
         return effects
 
     def take_flags(self, flags: FlagsOf) -> None:

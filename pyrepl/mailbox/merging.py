@@ -41,8 +41,20 @@ from pyrepl.mailbox.verbs import (
 )
 from pyrepl.mailbox.words import Dot, Registers, Stamp, Token, walk
 
-Texts: TypeAlias = Mapping[str, str | None]
-"""GUID -> the name of its text in the drop folder; None: the message was expunged before its text could be had."""
+
+class Text(NamedTuple):
+    """A text that came: its name in the drop folder, "" for none, and what a COPY does not say of it. `received`: Unix
+    seconds."""
+
+    name: str = ""
+    size: int = 0
+    received: int = 0
+    sums: tuple[int, ...] = ()
+
+
+Texts: TypeAlias = Mapping[str, Text | None]
+"""GUID -> its text; None: the message was expunged before its text could be had."""
+NO_TEXT: Final = Text()
 
 
 class Crossed(NamedTuple):
@@ -114,7 +126,7 @@ class Merger:
             modseq=landing.modseq,
             sums=op.sum,
         )
-        self._arrive(op.user, row, texts.get(op.guid, ""), effects)
+        self._arrive(op.user, row, texts.get(op.guid, NO_TEXT), effects)
 
     def _copy(self, op: Copy, texts: Texts, effects: Effects) -> None:
         box = self.rows.box(op.to.text)
@@ -123,16 +135,16 @@ class Merger:
         landing = self._land(box, op, op.guids, effects)
         for guid, uid in zip(op.guids, walk(op.touids, MOST_IN_OP)):
             homes = self.rows.homes(op.user, guid)
-            size, received, sums = (homes[0].size, homes[0].received, homes[0].sums) if homes else (0, 0, ())
+            what = homes[0] if homes else texts.get(guid) or NO_TEXT
             row = MessageRow(
-                *(box.guid, guid, uid, op.token or Token(0, 0), (_dot(op),), size, received),
+                *(box.guid, guid, uid, op.token or Token(0, 0), (_dot(op),), what.size, what.received),
                 flags=from_set(op.flags, _stamp(op)),
                 modseq=landing.modseq,
-                sums=sums,
+                sums=what.sums,
             )
-            self._arrive(op.user, row, texts.get(guid, ""), effects)
+            self._arrive(op.user, row, texts.get(guid, NO_TEXT), effects)
 
-    def _arrive(self, user: str, row: MessageRow, text: str | None, effects: Effects) -> None:
+    def _arrive(self, user: str, row: MessageRow, text: Text | None, effects: Effects) -> None:
         """A message, or one more reason for one that is there."""
         box = self.rows.box(row.box)
         assert box is not None
@@ -169,13 +181,13 @@ class Merger:
         dots, flags = tuple(sorted({*gone.dots, *row.dots})), merged(gone.flags, row.flags)
         self.rows.put_gone(gone._replace(dots=dots, flags=flags, modseq=max(gone.modseq, row.modseq)))
 
-    def _add(self, user: str, row: MessageRow, text: str | None, effects: Effects) -> None:
+    def _add(self, user: str, row: MessageRow, text: Text | None, effects: Effects) -> None:
         uid = row.uid if self._may_place(row.box, row.guid, row.uid, effects) else UNPLACED
         gone = self.rows.gone(row.box, row.guid)
         if gone is not None:
             row = row._replace(flags=merged(gone.flags, row.flags), modseq=max(row.modseq, gone.modseq))
         self.rows.put_message(row._replace(uid=uid))
-        what = (row.guid, uid, row.set_flags(), row.received, row.size, text or "", row.dots[0])
+        what = (row.guid, uid, row.set_flags(), row.received, row.size, (text or NO_TEXT).name, row.dots[0])
         effects.works.append(AddMessage(user, row.box, *what))
 
     def _may_place(self, guid: str, message: str, uid: int, effects: Effects) -> bool:

@@ -13,6 +13,7 @@ from typing import Final, NamedTuple, final
 
 from pyrepl.mailbox.answers import No, Ok, Reason
 from pyrepl.mailbox.core import Core, Peer
+from pyrepl.mailbox.merging import NO_TEXT, Text
 from pyrepl.mailbox.verbs import Ack, Command, Fetch, Op, Sync
 from pyrepl.mailbox.words import Dot, Vector
 
@@ -138,8 +139,8 @@ class Resync:
 
     def _fetched(self, peer: Peer, fetching: _Fetching, answer: Command, text: str) -> None:
         if isinstance(answer, Ok):
-            self.core.let_go(self.core.texts.get(fetching.what) or "")
-            self.core.texts[fetching.what] = text
+            self.core.let_go((self.core.texts.get(fetching.what) or NO_TEXT).name)
+            self.core.texts[fetching.what] = Text(text, answer.size or 0, answer.received or 0, answer.sum)
         elif isinstance(answer, No):
             self._refused.setdefault(fetching.at, set()).add(peer.name)
             held = {dot.origin: dot.seq for dot in answer.held}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pyrepl.mailbox.core import Core
+from pyrepl.mailbox.merging import Text
 from pyrepl.mailbox.rows import UNPLACED
 from pyrepl.mailbox.store import DONE, AddMessage, Ended, MakeBox, MoveMessage, Outcome, RemoveMessage, Result
 from pyrepl.mailbox.verbs import Create, Expunge, Renumber, Save
@@ -58,7 +59,7 @@ def test_a_save_without_a_text_waits_for_it() -> None:
     mine.hear("b", "*", CREATE.replaced(at=Dot("b", 1), modseq=1), "")
     mine.hear("b", "*", SAVE.replaced(at=Dot("b", 2), modseq=1), "")
     assert mine.lacking == {Dot("b", 2): ("alice", "G1")} and mine.causal.held == {"b": 1}
-    mine.texts["alice", "G1"] = "drop"
+    mine.texts["alice", "G1"] = Text("drop")
     mine.drain()
     assert mine.causal.held == {"b": 2}
 

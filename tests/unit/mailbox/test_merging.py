@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import permutations
 
-from pyrepl.mailbox.merging import Effects, Merger
+from pyrepl.mailbox.merging import Effects, Merger, Text
 from pyrepl.mailbox.rows import UNPLACED
 from pyrepl.mailbox.store import AddMessage, MoveMessage
 from pyrepl.mailbox.verbs import Copy, Create, Delete, Expunge, Modseqs, Op, Rename, Renumber, Save, Store
@@ -25,7 +25,7 @@ def merge(*ops: Op) -> tuple[MemoryRows, Effects]:
     rows, effects = MemoryRows(), Effects()
     merger = Merger(rows, "x")
     for op in (CREATE, *ops):
-        merger.apply(op, {"G1": "drop", "G2": "drop"}, effects)
+        merger.apply(op, {"G1": Text("drop"), "G2": Text("drop")}, effects)
     return rows, effects
 
 
@@ -158,7 +158,7 @@ def test_nothing_comes_below_what_clients_saw_before_a_crash() -> None:
     merger = Merger(rows, "x")
     merger.kept[GUID] = {"G1": 9, "G3": 12}
     for op in (CREATE, save("G2", 4, Dot("b", 1)), save("G1", 9, Dot("a", 2))):
-        merger.apply(op, {"G1": "drop", "G2": "drop"}, effects)
+        merger.apply(op, {"G1": Text("drop"), "G2": Text("drop")}, effects)
     assert [(row.guid, row.uid) for row in rows.messages(GUID)] == [("G2", UNPLACED), ("G1", 9)]
     box = rows.box(GUID)
     assert box is not None and box.uidnext == 10 and merger.least_uid(box) == 13

@@ -39,3 +39,5 @@ def test_l3_a_text_that_is_missing_is_fetched() -> None:
     cluster.settle()
     assert [line.split(" ")[0::2] for line in cluster.said("FETCH")] == [["b>a", "FETCH", "guid=G1"]]
     assert cluster.views() == [{"Archive/G1": (1, ())}] * 2
+    rows = [[cluster.rows[name].message(guid, "G1") for guid in sorted(cluster.names)] for name in "ab"]
+    assert rows[0] == rows[1] and [row.size for row in rows[0] if row is not None] == [4], "it says what came"
