@@ -29,7 +29,8 @@ Ops, which all nodes apply:
     resync               how a member gets what it missed
     checks               who waits until all is everywhere
     refusals             what no member says that is in order
-    recovery             what a crash left between store and rows
+    recovery             what a crash left between store and rows, and what mail programs did meanwhile
+    flag_changes         flags that differ
 
 Mail processes:
     saving, order        LOCK, SAVE, UNLOCK, and in which order SAVEs go out

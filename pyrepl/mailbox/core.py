@@ -140,6 +140,8 @@ class Core:
             self._notices.extend(recovery.notices)
             for guid, uid in recovery.passed.items():
                 self.do([Renumber(user=user, box=Box(guid, True), to=((uid, uid),), token=Token(0, 0))])
+            for store in recovery.stores:
+                self.do([store])
 
     def sends(self) -> list[Send]:
         out, self._sends = self._sends, []

@@ -1,7 +1,5 @@
 """What a crash left between the store and the rows, found when a node starts.
 
-Not here: what mail programs changed in the store meanwhile, which is compared by another rule.
-
 Only what a work of ours put there is taken away, and only what a row says is gone: an absence may be an accident (an
 unmounted disk, a new database beside full Maildirs), and must neither remove mail here nor empty the other nodes.
 
@@ -14,7 +12,10 @@ unmounted disk, a new database beside full Maildirs), and must neither remove ma
 | a mailbox | deleted, or none and made by a work | as its messages: it goes, stays, or is told as unknown |
 | a mailbox | none, made by nobody we know | it stays, and is told as unknown |
 | a mailbox, a message with a UID | none in the store | told as missing; a mailbox that is empty is made |
-| another name, other flags | so | as the rows say |
+| another name | so | as the rows say |
+| other flags, and a work of ours was under way | so | as the rows say |
+| other flags | so | a mail program changed them while we were away: they are changed everywhere |
+| other flags of very many messages | so | an accident, perhaps: told, and nothing is done |
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from pyrepl.mailbox.boxes import view
+from pyrepl.mailbox.flag_changes import FlagChanges
+from pyrepl.mailbox.journal_ops import by_guid
 from pyrepl.mailbox.rows import UNPLACED, BoxRow, Rows
 from pyrepl.mailbox.sending import Notice
 from pyrepl.mailbox.store import (
@@ -35,22 +38,25 @@ from pyrepl.mailbox.store import (
     SubscribeBox,
     Work,
 )
+from pyrepl.mailbox.verbs import Store
 from pyrepl.mailbox.words import Dot
 
 
 class Recovery(NamedTuple):
     """Works that make the store what the rows say; mailbox -> the last UID that was shown and is to be passed; what is
-    unknown or missing, for people; and mailbox -> message -> its UID, of those that stay as their ops come again."""
+    unknown or missing, for people; mailbox -> message -> its UID, of those that stay as their ops come again; and what
+    mail programs did to flags."""
 
     works: list[Work]
     passed: dict[str, int]
     notices: list[Notice]
     kept: dict[str, dict[str, int]]
+    stores: list[Store]
 
 
 def works_at_start(rows: Rows, user: str, origin: str, stored: dict[str, StoredBox]) -> Recovery:
     """`stored`: GUID -> mailbox, of one user whose Maildir is there; `origin` is our name in dots."""
-    found = Recovery([], {}, [], {})
+    found = Recovery([], {}, [], {}, [])
     held = rows.held()
     stored = {guid: _without_committed(rows, there, held) for guid, there in stored.items()}
     shown = view(rows, user)
@@ -117,11 +123,12 @@ def _is_gone(rows: Rows, box: str, guid: str, has: Stored) -> bool:
 
 def _compare_messages(rows: Rows, origin: str, box: BoxRow, there: StoredBox, found: Recovery) -> None:
     unknown = 0
+    changes = FlagChanges(there.carried)
     for guid, has in sorted(there.messages.items()):
         row = rows.message(box.guid, guid)
         if row is not None:
-            if row.set_flags() != has.flags and has.uid != UNPLACED:
-                found.works.append(SetFlags(box.user, box.guid, guid, row.set_flags()))
+            if has.uid != UNPLACED:
+                changes.note(row, has.flags)
             is_passed = has.uid not in (row.uid, UNPLACED)
         else:
             is_passed = has.at is None or has.at.origin == origin
@@ -134,7 +141,19 @@ def _compare_messages(rows: Rows, origin: str, box: BoxRow, there: StoredBox, fo
                 found.kept.setdefault(box.guid, {})[guid] = has.uid
         if is_passed and has.uid >= box.uidnext:
             found.passed[box.guid] = max(has.uid, found.passed.get(box.guid, 0))
+    _compare_flags(box, there, changes, found)
     missing = sum(1 for row in rows.messages(box.guid) if row.uid != UNPLACED and row.guid not in there.messages)
     for what, count in (("mail_unknown", unknown), ("mail_missing", missing)):
         if count:
             found.notices.append(Notice(what, f"{box.user} {there.name} {count}"))
+
+
+def _compare_flags(box: BoxRow, there: StoredBox, changes: FlagChanges, found: Recovery) -> None:
+    """Other flags than the rows say: ours that a crash left, a mail program's, or an accident."""
+    if there.is_unsure:
+        found.works.extend(SetFlags(box.user, box.guid, row.guid, row.set_flags()) for row in changes.rows)
+    elif changes.are_many(len(there.messages)):
+        found.notices.append(Notice("flags_differ", f"{box.user} {there.name} {len(changes.rows)}"))
+    else:
+        for (add, remove), guids in changes.parts():
+            found.stores.append(Store(user=box.user, box=by_guid(box), guids=guids, add=add, remove=remove))

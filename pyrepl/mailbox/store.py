@@ -151,12 +151,15 @@ class Stored(NamedTuple):
 
 class StoredBox(NamedTuple):
     """A mailbox as the store has it: its name, and GUID -> message. `is_new`: a work made it, and its row may not have
-    been committed."""
+    been committed. `is_unsure`: a work changed flags, and their rows may not have been committed. `carried`: the flags
+    that a message could show here; None for all."""
 
     name: str
     is_subscribed: bool
     messages: dict[str, Stored]
     is_new: bool = False
+    is_unsure: bool = False
+    carried: frozenset[str] | None = None
 
 
 class MessageStore(Protocol):

@@ -95,6 +95,16 @@ class DropFolder:
         """Was it made by a work whose row may be missing?"""
         return self._files.stat(self._new_box(guid)) is not None
 
+    def begin_flags(self, guid: bytes) -> None:
+        """Flags of messages in a mailbox are about to change: until their rows are committed, a file tells that a work
+        did. It is not synced: names come to the disk in the order in which they were made."""
+        with suppress(FileExistsError):
+            self._files.write_new(self._flags(guid), b"")
+
+    def has_new_flags(self, guid: bytes) -> bool:
+        """Did a work change flags whose rows may be missing?"""
+        return self._files.stat(self._flags(guid)) is not None
+
     def keep(self, copies: Iterable[tuple[Dot, str, bytes]]) -> None:
         """Texts that are to be linked into another mailbox, by op, GUID and path: until their rows are committed they
         lie here too. On disk when this returns."""
@@ -125,6 +135,14 @@ class DropFolder:
         for name in names:
             with suppress(FileNotFoundError):
                 self._files.unlink(self.path(name))
+
+    def remove_flags(self, guid: bytes) -> None:
+        """The rows of its messages are committed."""
+        with suppress(FileNotFoundError):
+            self._files.unlink(self._flags(guid))
+
+    def _flags(self, guid: bytes) -> bytes:
+        return self._folder + b"/flags." + guid
 
     def remove_new_box(self, guid: bytes) -> None:
         """Its row is committed."""

@@ -30,10 +30,12 @@ from pyrepl.mailbox.store import (
     DONE,
     AddMessage,
     MakeBox,
+    MoveMessage,
     Outcome,
     RemoveBox,
     RenameBox,
     Result,
+    SetFlags,
     Stored,
     StoredBox,
     SubscribeBox,
@@ -45,6 +47,8 @@ MOST_OPEN: Final = 100
 """Mailboxes, and users, that are remembered at once."""
 TROUBLE: Final = (OSError, CorruptData, LockBusy, NotThere, OtherBox)
 """What a disk, or somebody else who writes there, makes impossible."""
+_FLAGGING: Final = (SetFlags, MoveMessage)
+"""Works that change flags of messages whose rows are there."""
 
 T = TypeVar("T")
 
@@ -125,8 +129,9 @@ class MaildirStore:
             for each in listing.messages:
                 guid = to_text(each.guid)
                 messages[guid] = Stored(each.uid, tuple(sorted(each.flags)), brought.get(shown_guid(guid)))
-            is_new = self.drop.is_new_box(place.guid)
-            found[place.guid.decode()] = StoredBox(place.name, place.name in names, messages, is_new)
+            is_new, is_unsure = self.drop.is_new_box(place.guid), self.drop.has_new_flags(place.guid)
+            has = StoredBox(place.name, place.name in names, messages, is_new, is_unsure, listing.carried)
+            found[place.guid.decode()] = has
         return found
 
     def has_text(self, user: str, guid: str) -> bool:
@@ -142,6 +147,8 @@ class MaildirStore:
                 self.drop.remove([text_name(work.at, work.guid)])
             elif isinstance(work, MakeBox):
                 self.drop.remove_new_box(work.box.encode())
+        for box in {work.box for work in works if isinstance(work, _FLAGGING)}:
+            self.drop.remove_flags(box.encode())
 
     def boxes(self, user: str) -> list[Place]:
         """The user's mailboxes, by name. Raises NotThere, OSError."""
@@ -211,6 +218,8 @@ class MaildirStore:
             found = self._files.stat(dropped)
             return dropped if found and found.size == work.size else self.text(user, work.guid, but=guid)
 
+        if any(isinstance(work, _FLAGGING) for work in works):
+            self.drop.begin_flags(guid)
         results = self._with_box(user, boxes, guid, lambda box: box.perform(works, find_text))
         if any(result.outcome is Outcome.FAILED for result in results):
             self._open.pop((user, guid), None)

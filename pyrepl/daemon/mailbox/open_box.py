@@ -32,7 +32,7 @@ from pyrepl.daemon.mailbox.uidlist_file import UidlistFile
 from pyrepl.daemon.mailbox.uidlist_lock import LockBusy, UidlistLock
 from pyrepl.errors import CorruptData, PyreplError
 from pyrepl.mailbox.maildir.filename import Name
-from pyrepl.mailbox.maildir.letters import flags_of, letters_of
+from pyrepl.mailbox.maildir.letters import SYSTEM, flags_of, letters_of
 from pyrepl.mailbox.maildir.uidlist import Entry, stored_guid
 from pyrepl.mailbox.store import DONE, AddMessage, MoveMessage, Outcome, RemoveMessage, Result, SetFlags
 from pyrepl.words import from_text
@@ -62,6 +62,8 @@ class Listing(NamedTuple):
     next_uid: int
     messages: tuple[Message, ...]
     unlisted: frozenset[bytes]
+    carried: frozenset[str]
+    """The flags that a file's name can show."""
 
 
 @final
@@ -110,7 +112,8 @@ class OpenBox:
                 unlisted.discard(entry.base)
                 flags = flags_of(name.letters, self._keywords.known)
                 found.append(Message(entry.uid, entry.guid, flags, self._messages.path(entry.base)))
-        return Listing(self.uidvalidity, self.next_uid, tuple(found), frozenset(unlisted))
+        carried = frozenset(SYSTEM) | frozenset(self._keywords.known.names.values())
+        return Listing(self.uidvalidity, self.next_uid, tuple(found), frozenset(unlisted), carried)
 
     def text(self, guid: str) -> bytes | None:
         """The path of a message's text, which may be aside; None if it is not there. As loaded."""

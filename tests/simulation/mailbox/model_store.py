@@ -53,6 +53,8 @@ class ModelStore:
         self._new: dict[tuple[str, str], Dot] = {}
         """Messages whose rows may not be committed, as their drop files tell."""
         self._new_boxes: set[str] = set()
+        self._flagged: set[str] = set()
+        """Mailboxes with flags whose rows may not be committed."""
         self.seen: dict[str, int] = {}
         """box -> the highest UID that was ever shown here, or passed over; outlives the mailbox."""
 
@@ -66,6 +68,7 @@ class ModelStore:
                 self.names[guid] in self.subscribed,
                 {message: Stored(*has, self._new.get((guid, message))) for message, has in box.items()},
                 guid in self._new_boxes,
+                guid in self._flagged,
             )
             for guid, box in self.boxes.items()
         }
@@ -76,6 +79,8 @@ class ModelStore:
                 self._new.pop((work.box, work.guid), None)
             elif isinstance(work, MakeBox):
                 self._new_boxes.discard(work.box)
+            elif isinstance(work, SetFlags | MoveMessage):
+                self._flagged.discard(work.box)
 
     def perform(self, works: Sequence[Work]) -> list[Result]:
         return list(map(self._do, works))
@@ -109,6 +114,8 @@ class ModelStore:
     def _do_to_message(self, work: AddMessage | MoveMessage | SetFlags | RemoveMessage) -> Result:
         box = self.boxes.get(work.box, {})
         known = box.get(work.guid)
+        if isinstance(work, SetFlags | MoveMessage):
+            self._flagged.add(work.box)
         if isinstance(work, AddMessage):
             if known is None or work.uid not in (known[0], UNPLACED):
                 return self._add(work)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pyrepl.mailbox.flag_changes import GUARD
 from pyrepl.mailbox.recovery import works_at_start
 from pyrepl.mailbox.rows import BoxRow, GoneRow, MessageRow
 from pyrepl.mailbox.sending import Notice
@@ -21,7 +22,7 @@ def rows() -> MemoryRows:
 
 
 def test_the_store_becomes_what_the_rows_say() -> None:
-    there = StoredBox("Old", False, {"G1": Stored(1, ()), "G2": Stored(2, (), Dot("b", 1))})
+    there = StoredBox("Old", False, {"G1": Stored(1, ()), "G2": Stored(2, (), Dot("b", 1))}, is_unsure=True)
     made = rows()
     made.put_box(BoxRow("g8", "alice", "Gone", Stamp(1, "a"), 5, uidnext=3, deleted=True))
     made.put_gone(GoneRow("g8", 2, "G2", (Dot("b", 1),), 1))
@@ -33,8 +34,8 @@ def test_the_store_becomes_what_the_rows_say() -> None:
         RemoveBox("alice", "g9"),
         RenameBox("alice", "g1", "INBOX"),
         SubscribeBox("alice", "g1", "INBOX", False),
-        SetFlags("alice", "g1", "G1", ("\\Seen",)),
         RemoveMessage("alice", "g1", "G2"),
+        SetFlags("alice", "g1", "G1", ("\\Seen",)),
     ]
 
 
@@ -84,3 +85,22 @@ def test_what_is_missing_is_told_and_neither_made_nor_expunged() -> None:
     assert found.notices == [Notice("mailbox_missing", "alice INBOX")]
     found = works_at_start(rows(), "alice", "a", {"g1": StoredBox("INBOX", False, {})})
     assert (found.works, found.notices) == ([], [Notice("mail_missing", "alice INBOX 1")])
+
+
+def test_what_mail_programs_did_to_flags_meanwhile_is_done_everywhere() -> None:
+    messages = {"G1": Stored(1, ("\\Flagged", "work"))}
+    found = works_at_start(rows(), "alice", "a", {"g1": StoredBox("INBOX", False, messages)})
+    [store] = found.stores
+    assert (store.guids, store.add, store.remove) == (("G1",), ("\\Flagged", "work"), ("\\Seen",))
+    assert (found.works, found.notices) == ([], [])
+
+
+def test_flags_that_very_many_messages_lost_are_an_accident() -> None:
+    made = rows()
+    flags = (Register("\\Seen", True, Stamp(1, "a")),)
+    for uid in range(10, 10 + 2 * GUARD):
+        made.put_message(MessageRow("g1", f"G{uid}", uid, Token(1, 0), (Dot("a", uid),), 1, 1, flags))
+    messages = {row.guid: Stored(row.uid, ()) for row in made.messages("g1")}
+    found = works_at_start(made, "alice", "a", {"g1": StoredBox("INBOX", False, messages)})
+    assert (found.works, found.stores) == ([], [])
+    assert found.notices == [Notice("flags_differ", f"alice INBOX {2 * GUARD + 1}")]

@@ -24,7 +24,7 @@ from pyrepl.mailbox.store import (
     Work,
 )
 from pyrepl.mailbox.words import Dot
-from tests.unit.mailbox.stores import BOX, OTHER, USER, MaildirRig, ModelRig, Rig
+from tests.unit.mailbox.stores import BOX, OTHER, USER, MaildirRig, ModelRig, Rig, plain
 
 RIGS: list[Callable[[], Rig]] = [ModelRig, MaildirRig]
 
@@ -51,15 +51,18 @@ def test_works_are_compared_by_what_they_say() -> None:
 
 def test_mailboxes(rig: Rig) -> None:
     rig.done(MakeBox(USER, OTHER, "Work/2026", 8, 1), SubscribeBox(USER, OTHER, "Work/2026", True))
-    assert rig.store.stored(USER) == {
+    assert plain(rig.store.stored(USER)) == {
         BOX: StoredBox("INBOX", False, {}, True),
         OTHER: StoredBox("Work/2026", True, {}, True),
     }
     rig.store.settle([MakeBox(USER, BOX, "INBOX", 7, 5)])
     rig.done(RenameBox(USER, OTHER, "Old"), SubscribeBox(USER, OTHER, "Work/2026", False))
-    assert rig.store.stored(USER) == {BOX: StoredBox("INBOX", False, {}), OTHER: StoredBox("Old", False, {}, True)}
+    assert plain(rig.store.stored(USER)) == {
+        BOX: StoredBox("INBOX", False, {}),
+        OTHER: StoredBox("Old", False, {}, True),
+    }
     rig.done(RemoveBox(USER, OTHER), RemoveBox(USER, OTHER))
-    assert rig.store.stored(USER) == {BOX: StoredBox("INBOX", False, {})}
+    assert plain(rig.store.stored(USER)) == {BOX: StoredBox("INBOX", False, {})}
     rig.done(MakeBox(USER, BOX, "INBOX", 7, 1))
     assert rig.store.stored(USER)[BOX].is_new is False, "it was there"
 
@@ -166,7 +169,19 @@ def test_a_message_that_a_try_before_brought_is_as_the_work_says(rig: Rig) -> No
 
 
 def test_works_on_what_is_not_there_change_nothing(rig: Rig) -> None:
-    before = rig.store.stored(USER)
+    before = plain(rig.store.stored(USER))
     rig.done(RemoveMessage(USER, BOX, "G1"), SetFlags(USER, BOX, "G1", ("kw",)), MoveMessage(USER, BOX, "G1", 9))
     rig.done(RemoveBox(USER, OTHER), SubscribeBox(USER, OTHER, "Work", False))
-    assert rig.store.stored(USER) == before
+    assert plain(rig.store.stored(USER)) == before
+
+
+def test_a_work_on_flags_is_known_until_its_rows_are_committed(rig: Rig) -> None:
+    add, change = rig.add("G1", 5), SetFlags(USER, BOX, "G1", ("kw",))
+    rig.done(add)
+    rig.store.settle([add])
+    assert not rig.store.stored(USER)[BOX].is_unsure
+    rig.done(change)
+    rig.restart()
+    assert rig.store.stored(USER)[BOX].is_unsure
+    rig.store.settle([change])
+    assert not rig.store.stored(USER)[BOX].is_unsure

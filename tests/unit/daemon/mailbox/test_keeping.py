@@ -15,9 +15,9 @@ from pyrepl.daemon.mailbox.keeping import Keeping
 from pyrepl.daemon.mailbox.maildirs_place import NotThere
 from pyrepl.mailbox.verbs import Create
 from pyrepl.mailbox.words import Box
-from tests.unit.daemon.mailbox.mail_rig import members, settings_of
+from tests.unit.daemon.mailbox.mail_rig import MailProcess, members, settings_of
 from tests.unit.daemon.mailbox.test_driver import Heard
-from tests.unit.daemon.rig import in_loop
+from tests.unit.daemon.rig import in_loop, running, until
 
 
 def opened(folder: Path, name: str = "a", **more: Any) -> Keeping:
@@ -62,3 +62,22 @@ async def test_a_witness_keeps_rows_alone(tmp_path: Path) -> None:
     assert keeping.workers is None and keeping.texts is None
     keeping.stop()
     assert list((tmp_path / "mail").iterdir()) == []
+
+
+@in_loop
+async def test_flags_that_a_mail_program_changed_meanwhile_are_changed_everywhere(tmp_path: Path) -> None:
+    nodes = members("ab")
+    async with running(tmp_path / "b", **settings_of(tmp_path / "b", "b", nodes)):
+        async with running(tmp_path / "a", **settings_of(tmp_path / "a", "a", nodes)):
+            process = await MailProcess.of(tmp_path / "a")
+            await process.ask("CREATE alice INBOX")
+            assert (await process.save("G1")).endswith("acks=1")
+            assert (await process.ask("STORE alice INBOX uids=1 add=\\Flagged")).endswith("acks=1")
+            await until(lambda: not list((tmp_path / "a" / "mail" / ".pyrepl-drop").iterdir()))
+        [path] = (tmp_path / "a" / "mail" / "alice" / "cur").iterdir()
+        assert path.name.endswith(":2,F")
+        path.rename(path.with_name(path.name.removesuffix("F") + "S"))
+        async with running(tmp_path / "a", **settings_of(tmp_path / "a", "a", nodes)):
+            folder = tmp_path / "b" / "mail" / "alice" / "cur"
+            await until(lambda: [each.name[-2:] for each in folder.iterdir()] == [",S"])
+            assert [each.name[-2:] for each in path.parent.iterdir()] == [",S"]

@@ -8,6 +8,7 @@ from pyrepl.daemon.mailbox.maildir_store import MOST_OPEN, MaildirStore
 from pyrepl.daemon.mailbox.maildirs_place import MARKER, NotThere
 from pyrepl.errors import CorruptData
 from pyrepl.mailbox.core import Core
+from pyrepl.mailbox.maildir.letters import SYSTEM
 from pyrepl.mailbox.maildir.uidlist import LAST_UID
 from pyrepl.mailbox.rows import BoxRow, MessageRow
 from pyrepl.mailbox.sending import Notice
@@ -247,8 +248,8 @@ def test_maildirs_that_are_not_there_are_nothing_that_is_told(disk: ModelDisk, s
 def test_what_is_stored_tells_the_ops_that_brought_it(store: MaildirStore) -> None:
     first = add(store, "G1", 3, b"one", ["work", "\\Seen"])
     tell(store, first, SubscribeBox(USER, INBOX_ID, "INBOX", True))
-    assert store.stored(USER) == {
-        INBOX_ID: StoredBox("INBOX", True, {"G1": Stored(3, ("\\Seen", "work"), Dot("b", 1))}, is_new=True)
-    }
+    carried = frozenset({*SYSTEM, "work"})
+    messages = {"G1": Stored(3, ("\\Seen", "work"), Dot("b", 1))}
+    assert store.stored(USER) == {INBOX_ID: StoredBox("INBOX", True, messages, is_new=True, carried=carried)}
     store.settle([first])
     assert store.stored(USER)[INBOX_ID].messages == {"G1": Stored(3, ("\\Seen", "work"))}

@@ -8,6 +8,7 @@ from pyrepl.daemon.mailbox.aside import Aside
 from pyrepl.daemon.mailbox.open_box import Listing, OpenBox, OtherBox
 from pyrepl.daemon.mailbox.uidlist_file import create
 from pyrepl.daemon.mailbox.uidlist_lock import UidlistLock
+from pyrepl.mailbox.maildir.letters import SYSTEM
 from pyrepl.mailbox.store import AddMessage, MoveMessage, Outcome, RemoveMessage, SetFlags
 from tests.unit.daemon.mailbox.model_disk import ModelDisk
 
@@ -93,7 +94,7 @@ def test_a_message_in_new_is_moved_to_cur_with_its_flags(disk: ModelDisk, box: O
 def test_a_delivery_without_a_line_is_unlisted(disk: ModelDisk, box: OpenBox) -> None:
     disk.write_new(b"/box/new/fresh", b"mail")
     listing = box.listing()
-    assert listing == Listing(7, 1, (), frozenset({b"fresh"}))
+    assert listing == Listing(7, 1, (), frozenset({b"fresh"}), frozenset(SYSTEM))
 
 
 def test_another_mailbox_in_the_folder_is_never_touched(disk: ModelDisk, box: OpenBox) -> None:

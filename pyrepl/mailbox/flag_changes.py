@@ -1,0 +1,55 @@
+"""Flags of messages in the store that are others than their rows say: what was added, and what was removed.
+
+Keywords are compared as IMAP does, whatever their case. A flag that the store cannot show (there are letters for 26
+keywords) is not removed when it is not seen.
+
+Not here: whose change it was (recovery.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final, TypeAlias, final
+
+from pyrepl.mailbox.rows import MessageRow
+
+GUARD: Final = 100
+"""More changed messages than this, and more than half of a mailbox, are an accident, perhaps: letters that a copy of
+the files lost."""
+MOST_IN_OP: Final = 300
+"""Messages that one change names: a line has room for their GUIDs."""
+Change: TypeAlias = tuple[tuple[str, ...], tuple[str, ...]]
+"""Flags that were added, and that were removed; ascending."""
+
+
+@final
+class FlagChanges:
+    """Those of one mailbox. `rows` are of the messages that differ."""
+
+    def __init__(self, carried: frozenset[str] | None) -> None:
+        """`carried`: the flags that the store can show there; None for all."""
+        self._carried: Final = None if carried is None else {flag.lower() for flag in carried}
+        self._guids: Final[dict[Change, list[str]]] = {}
+        self.rows: Final[list[MessageRow]] = []
+
+    def note(self, row: MessageRow, shown: tuple[str, ...]) -> None:
+        """A message that the store shows with these flags."""
+        own, seen = {flag.lower() for flag in row.set_flags()}, {flag.lower() for flag in shown}
+        add = tuple(sorted(flag for flag in shown if flag.lower() not in own))
+        remove = tuple(flag for flag in row.set_flags() if flag.lower() not in seen and self._is_carried(flag))
+        if add or remove:
+            self._guids.setdefault((add, remove), []).append(row.guid)
+            self.rows.append(row)
+
+    def are_many(self, messages: int) -> bool:
+        """Of so many messages in the mailbox, do more differ than somebody changed?"""
+        return len(self.rows) > GUARD and 2 * len(self.rows) > messages
+
+    def parts(self) -> Iterator[tuple[Change, tuple[str, ...]]]:
+        """Each change, and the messages, in parts that an op may name."""
+        for change, guids in sorted(self._guids.items()):
+            for at in range(0, len(guids), MOST_IN_OP):
+                yield change, tuple(guids[at : at + MOST_IN_OP])
+
+    def _is_carried(self, flag: str) -> bool:
+        return self._carried is None or flag.lower() in self._carried
