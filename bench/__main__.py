@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import importlib.metadata
 
 from bench import (
     apply,
@@ -12,6 +13,7 @@ from bench import (
     fullsync,
     latency,
     memory,
+    metrics,
     partial,
     plot,
     rdbchannel,
@@ -31,6 +33,7 @@ BENCHES = {
     "fullsync": fullsync,
     "latency": latency,
     "memory": memory,
+    "metrics": metrics,
     "partial": partial,
     "rdbchannel": rdbchannel,
     "replicated": replicated,
@@ -52,14 +55,18 @@ def main() -> None:
         parser.error(f"no such benchmark: {', '.join(sorted(unknown))}; there are {', '.join(BENCHES)}")
     for name in options.names or BENCHES:
         bench = BENCHES[name]
-        rival = f"{bench.RIVAL} ({finder.version(bench.RIVAL)})"
+        rival = _named(bench.RIVAL)
         rows = bench.measure(options.rounds, options.scale)
-        report.show((bench.__doc__ or name).splitlines()[0], rival, rows)
-        beside = (
-            f", beside {report.BESIDE} ({finder.version(report.BESIDE)})" if any(row.beside for row in rows) else ""
-        )
+        third = getattr(bench, "BESIDE", report.BESIDE)
+        report.show((bench.__doc__ or name).splitlines()[0], rival, rows, third)
+        beside = f", beside {_named(third)}" if any(row.beside for row in rows) else ""
         print(f"figures: {report.save(name, rival + beside, rows)}")
         print(f"picture: {plot.ratios(name, f'pyrepl to {rival}', {row.what: row.ratio for row in rows})}")
+
+
+def _named(rival: str) -> str:
+    """A server, or a library of Python's, with its version."""
+    return f"{rival} ({finder.version(rival) if rival in finder.PEERS else importlib.metadata.version(rival)})"
 
 
 if __name__ == "__main__":

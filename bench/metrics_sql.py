@@ -11,24 +11,24 @@ from __future__ import annotations
 
 from typing import Final
 
-_AT_US: Final = {
+AT_US: Final = {
     "begin_us": "'link_connecting', 'psync_asked', 'psync_decided'", "asked_us": "'psync_asked'",
     "decided_us": "'psync_decided'", "bgsave_us": "'bgsave_for_sync', 'bgsave_shared'",
     "delivery_us": "'delivery_started'", "load_us": "'load_started'", "catch_up_us": "'catch_up_started'",
 }  # fmt: skip
-_LAST_US: Final = {
+LAST_US: Final = {
     "delivered_us": "'delivery_ended'", "loaded_us": "'load_ended'", "caught_up_us": "'catch_up_ended'",
     "online_us": "'online'",
 }  # fmt: skip
-_MOST: Final = (
+MOST: Final = (
     "form", "peer", "replica", "asked_replid", "asked_offset", "snapshot_offset", "replid", "missing_bytes", "by_bytes",
     "dialect", "mode", "target", "snapshot", "wait_ms", "delivery_ms", "load_ms", "catch_up_ms", "keys", "version",
 )  # fmt: skip
 _ENDS: Final = ", ".join(
     [
-        *(f"min(at_us) FILTER (event IN ({kinds})) AS {name}" for name, kinds in _AT_US.items()),
-        *(f"max(at_us) FILTER (event IN ({kinds})) AS {name}" for name, kinds in _LAST_US.items()),
-        *(f"max({name}) AS {name}" for name in _MOST),
+        *(f"min(at_us) FILTER (event IN ({kinds})) AS {name}" for name, kinds in AT_US.items()),
+        *(f"max(at_us) FILTER (event IN ({kinds})) AS {name}" for name, kinds in LAST_US.items()),
+        *(f"max({name}) AS {name}" for name in MOST),
         "max(CASE WHEN verdict = 'continue' THEN verdict ELSE 'full' END) FILTER (event = 'psync_decided') AS verdict",
         "min(cause) FILTER (event = 'psync_decided') AS cause",
         "max(greatest(total_bytes, delivered_bytes)) AS bytes",

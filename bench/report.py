@@ -18,7 +18,7 @@ from rich.table import Table
 from pyrepl import VERSION, kernels
 
 BESIDE: Final = "valkey8"
-"""The third server."""
+"""The third server, where a bench has no other third."""
 OUT = Path(__file__).with_name("out")
 """Not tracked by git."""
 
@@ -41,17 +41,17 @@ class Row:
         return statistics.median(self.ours) / statistics.median(self.theirs)
 
 
-def show(title: str, rival: str, rows: list[Row]) -> None:
-    """Print the table."""
+def show(title: str, rival: str, rows: list[Row], beside: str = BESIDE) -> None:
+    """Print the table; `beside` is who took its turns as the third."""
     about = facts()
     caption = f"medians; pyrepl {about['pyrepl_build']}, {about['cpu']}; every round's figure is in the JSON file"
     table = Table(title=title, caption=caption)
     table.add_column("what")
-    for name in ("unit", "pyrepl", rival, "ratio", "goal", BESIDE):
+    for name in ("unit", "pyrepl", rival, "ratio", "goal", beside):
         table.add_column(name, justify="right")
     for row in rows:
-        beside = _median(row.beside) if row.beside else ""
-        table.add_row(row.what, row.unit, _median(row.ours), _median(row.theirs), f"{row.ratio:.2f}x", row.goal, beside)
+        third = _median(row.beside) if row.beside else ""
+        table.add_row(row.what, row.unit, _median(row.ours), _median(row.theirs), f"{row.ratio:.2f}x", row.goal, third)
     Console().print(table)
 
 

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 REMARKS: Final = Path(__file__).with_name("remarks")
 _HEAD: Final = """\
-| what | unit | pyrepl | rival | ratio | lowest, highest of a round | goal | Valkey |
+| what | unit | pyrepl | rival | ratio | lowest, highest of a round | goal | third |
 |---|---|---:|---:|---:|---:|---|---:|"""
 
 
