@@ -158,7 +158,8 @@ class Machine:
 
     def compile(self, script_id: bytes, code: bytes, name: bytes) -> str | None:
         """Keep a script under an id. Returns the compiler's complaint, or None. `name` is `@user_script`."""
-        self.make_room(len(code))
+        if not self.make_room(len(code)) and not self.fits(len(code)):
+            return NO_MEMORY.decode()
         try:
             runner = self._compile(code, name)
         except LuaError:
@@ -187,10 +188,15 @@ class Machine:
         self._host[b"collect"]()
         return self.has_room(more_bytes)
 
+    def fits(self, more_bytes: int) -> bool:
+        """Can Lua be given so many bytes? It must not be given more: it would end the process."""
+        return self.used_bytes + more_bytes + _RESERVE < self._most_bytes
+
     def load_library(self, code: bytes) -> tuple[str | None, list[Registered]]:
         """Run the code of a library. Returns its complaint, or None and the functions that it registers, which are kept
         by `keep_library`."""
-        self.make_room(len(code))
+        if not self.make_room(len(code)) and not self.fits(len(code)):
+            return f"Error compiling function: {NO_MEMORY.decode()}", []
         try:
             complaint = self._host[b"load_library"](code)
         except LuaError as error:
@@ -222,8 +228,9 @@ class Machine:
         return self._libraries[library][name]
 
     def run(self, runner: Runner, words: Sequence[bytes], keys: int, proto: int) -> Reply:
-        """Run a script or function with its KEYS, the first `keys` of the words, and its ARGV, the others. Returns the
-        reply for a client that speaks RESP version `proto`. Raises ScriptFailed."""
+        """Run a script or function with its KEYS, the first `keys` of the words, and its ARGV, the others. The words
+        must fit (`fits`), with BYTES_EACH for each. Returns the reply for a client that speaks RESP version `proto`.
+        Raises ScriptFailed."""
         self.resp = 2
         if len(words) > _MOST_WORDS:
             for start in range(0, len(words), _MOST_WORDS):
@@ -312,7 +319,7 @@ class Machine:
         if kind is int:
             return reply
         if kind is bytes:
-            if len(reply) > _SMALL and not self._has_room_for(len(reply)):  # type: ignore[arg-type]
+            if len(reply) > _SMALL and not self.fits(len(reply)):  # type: ignore[arg-type]
                 return b"ERR " + NO_MEMORY, ERROR
             return reply
         if kind is Simple:
@@ -337,7 +344,7 @@ class Machine:
             flat = flat_items(reply, self.resp)
             if flat is not None:
                 values, size_bytes = flat
-                if size_bytes > _SMALL and not self._has_room_for(size_bytes):
+                if size_bytes > _SMALL and not self.fits(size_bytes):
                     return b"ERR " + NO_MEMORY, ERROR
                 return values
         tokens = Tokens()
@@ -346,16 +353,13 @@ class Machine:
 
     def _given(self, tokens: Tokens, prefix: bytes = b"") -> ToLua:
         """Hold tokens for `_fetch`, and return what announces them; an error if they do not fit into memory."""
-        if tokens.size_bytes > _SMALL and not self._has_room_for(2 * tokens.size_bytes):
+        if tokens.size_bytes > _SMALL and not self.fits(2 * tokens.size_bytes):
             return (prefix + NO_MEMORY, ERROR) if prefix else (None, NO_MEMORY)
         self._tokens = tokens
         return (tokens.kinds, NESTED) if prefix else tokens.kinds
 
     def _fetch(self) -> ToLua:
         return self._tokens.take()
-
-    def _has_room_for(self, size_bytes: int) -> bool:
-        return self.used_bytes + size_bytes + _RESERVE < self._most_bytes
 
     def _set_resp(self, version: float) -> None:
         self.resp = int(version)
@@ -392,7 +396,7 @@ class Machine:
             packed = struct_pack(form.decode("latin-1"), list(values), self._most_bytes // 4)
         except PackingError as error:
             return None, str(error).encode()
-        return packed if self._has_room_for(len(packed)) else (None, NO_MEMORY)
+        return packed if self.fits(len(packed)) else (None, NO_MEMORY)
 
     def _struct_unpack(self, form: object = None, data: object = None, position: object = 1) -> ToLua:
         if not isinstance(form, bytes) or not isinstance(data, bytes):

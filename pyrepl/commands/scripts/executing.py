@@ -21,7 +21,7 @@ from pyrepl.node.scripts import CachedScript, Running
 from pyrepl.observability.version import REDIS_VERSION
 from pyrepl.resp.reply import Reply
 from pyrepl.scripting.shebang import ALLOW_OOM, COMPATIBLE, NO_WRITES, Script, read_script
-from pyrepl.scripting.values import ScriptFailed
+from pyrepl.scripting.values import BYTES_EACH, ScriptFailed
 from pyrepl.words import to_text
 
 if TYPE_CHECKING:
@@ -141,10 +141,13 @@ def execute(call: Call, script: CachedScript, words: list[bytes], keys: int, *, 
     if refusal is not None:
         raise CommandError(refusal)
     engine = interpreting(call)
-    if not engine.machine.make_room(size_of(words)):
+    size_bytes = size_of(words)
+    if not engine.machine.make_room(size_bytes):
         # Its memory is full: a new one takes its place, and each script is compiled there when it is called.
         node.scripts.interpreter = None
         engine = interpreting(call)
+        if not engine.machine.fits(size_bytes):
+            raise CommandError("ERR not enough memory")
     runner = engine.machine.script(script.sha)
     if runner is None:
         runner = _compile(engine, script.sha, read_script(script.text))
@@ -162,8 +165,8 @@ def execute(call: Call, script: CachedScript, words: list[bytes], keys: int, *, 
 
 
 def size_of(words: list[bytes]) -> int:
-    """The bytes of all words together."""
-    size = 0
+    """The bytes that Lua needs for these words, at most."""
+    size = BYTES_EACH * len(words)
     for word in words:
         size += len(word)
     return size

@@ -128,3 +128,20 @@ def test_other_scripts_outlive_a_full_interpreter() -> None:
     assert rig.run("EVALSHA", long, 0, b"x" * (20 << 20)) == 20 << 20
     assert rig.node.scripts.interpreter is not first
     assert rig.run("EVALSHA", short, 0) == b"here" and rig.run("SCRIPT", "EXISTS", short) == [1]
+
+
+@pytest.mark.parametrize("words", [[b"x" * (70 << 20)], [b"%d" % number for number in range(1_000_000)]])
+def test_words_that_do_not_fit_into_memory(words: list[bytes]) -> None:
+    """Lua would end the process."""
+    rig = Rig(lua_memory_limit=64 << 20)
+    assert str(rig.run("EVAL", "return 1", 0, *words)) == "ERR not enough memory"
+    assert rig.run("EVAL", "return 1", 0) == 1
+
+
+@pytest.mark.parametrize("way", [("EVAL",), ("SCRIPT", "LOAD")])
+def test_a_text_that_does_not_fit_into_memory(way: tuple[str, ...]) -> None:
+    rig = Rig(lua_memory_limit=64 << 20)
+    arguments = [0] if way == ("EVAL",) else []
+    failed = rig.run(*way, b"return 1 --" + b"x" * (70 << 20), *arguments)
+    assert str(failed).startswith("ERR Error compiling script") and str(failed).endswith("not enough memory")
+    assert rig.run("EVAL", "return 1", 0) == 1

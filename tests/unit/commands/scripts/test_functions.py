@@ -90,3 +90,15 @@ def test_a_full_interpreter_is_replaced_and_has_all_libraries() -> None:
     assert counts[:2] == [1, 2] and counts.count(1) > 1
     assert rig.node.scripts.functions_interpreter is not first
     assert rig.run("FCALL", "incr", 1, "a", 5) == 5
+
+
+def test_what_does_not_fit_into_memory() -> None:
+    """Lua would end the process."""
+    rig = Rig(lua_memory_limit=64 << 20)
+    failed = rig.run("FUNCTION", "LOAD", LIBRARY + b" --" + b"x" * (70 << 20))
+    assert str(failed) == "ERR Error compiling function: not enough memory"
+    rig.run("FUNCTION", "LOAD", LIBRARY)
+    assert str(rig.run("FCALL", "incr", 1, "a", *[b"%d" % number for number in range(1_000_000)])) == (
+        "ERR not enough memory"
+    )
+    assert rig.run("FCALL", "incr", 1, "a", 5) == 5
