@@ -11,7 +11,8 @@ from __future__ import annotations
 
 from typing import Final, final
 
-_EXACT: Final = 256
+_EXACT_BITS: Final = 8
+_EXACT: Final = 1 << _EXACT_BITS
 _HALF: Final = 128
 _MOST_NS: Final = (1 << 30) - 1
 _BUCKETS: Final = 23 * _HALF + _HALF
@@ -37,13 +38,14 @@ class Latencies:
             ns = _MOST_NS
         elif ns < 0:
             ns = 0
-        shift = 0
-        while ns >= _EXACT:
-            ns >>= 1
-            shift += 1
+        shift = ns.bit_length() - _EXACT_BITS
+        if shift < 0:
+            shift = 0
         if not self.count:
             self._counts = [0] * _BUCKETS
-        self._counts[shift * _HALF + ns] += 1
+        counts, index = self._counts, shift * _HALF + (ns >> shift)
+        # Not `+=`, which mypyc computes with objects.
+        counts[index] = counts[index] + 1
         self.count += 1
 
     def clear(self) -> None:

@@ -9,6 +9,9 @@ from typing import Final
 
 INT64_MIN: Final = -(2**63)
 INT64_MAX: Final = 2**63 - 1
+_SHORT_MIN: Final = -(2**62)
+_SHORT_MAX: Final = 2**62 - 1
+"""From here to there mypyc compares numbers without making objects of them."""
 
 _LONGEST_TEXT: Final = 20
 _ZERO: Final = 0x30
@@ -30,6 +33,11 @@ def format_integer(number: int) -> bytes:
         high, low = number // _THOUSAND, number % _THOUSAND
         return _TEXTS[high // _THOUSAND] + _PADDED[high % _THOUSAND] + _PADDED[low]
     return b"%d" % number
+
+
+def is_int64(number: int) -> bool:
+    """Is this a 64-bit signed integer?"""
+    return _SHORT_MIN <= number <= _SHORT_MAX or INT64_MIN <= number <= INT64_MAX
 
 
 def parse_digits(text: bytes) -> int:
@@ -61,7 +69,7 @@ def parse_integer(text: bytes) -> int | None:
         number = int(text)
     except ValueError:
         return None
-    if b"%d" % number != text or number > INT64_MAX or number < INT64_MIN:
+    if b"%d" % number != text or not is_int64(number):
         return None
     return number
 

@@ -211,7 +211,8 @@ class Dispatcher(Runner):
             index += 1
             if call.propagated is not None or keyspace.expired or keyspace.expired_fields:
                 self._feed(call, batch, unfed, index - 1)
-                self._propagate(call, entry, batch.wire(index - 1), changed=changed)
+                raw = batch.wire(index - 1) if call.propagated is None else b""
+                self._propagate(call, entry, raw, changed=changed)
                 unfed = index
             elif not changed or not flags & _PROPAGATES:
                 self._feed(call, batch, unfed, index - 1)
@@ -436,7 +437,7 @@ class Dispatcher(Runner):
         """Put what one command propagates into the stream, or into the unit of the call that it runs inside.
 
         `raw` are the command's own bytes, which are propagated if it has `changed` something and was not rewritten;
-        empty where there are none yet.
+        empty where there are none yet, or where it was.
         """
         rewritten = call.propagated
         call.propagated = None
@@ -448,8 +449,10 @@ class Dispatcher(Runner):
         keeps_own = conditions.keeps_own and not call.client.is_master_link
         if not keeps_own and (not conditions.propagates or not self._backlog.active):
             # Without an active backlog nobody follows the stream, and its end does not move.
-            keyspace.expired.clear()
-            keyspace.expired_fields.clear()
+            if keyspace.expired:
+                keyspace.expired.clear()
+            if keyspace.expired_fields:
+                keyspace.expired_fields.clear()
             if conditions.propagates:
                 call.client.write_cut = self._backlog.end
             return

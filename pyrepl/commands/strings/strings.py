@@ -37,7 +37,7 @@ from pyrepl.errors import CommandError
 from pyrepl.keyspace.database import Database, Expiry
 from pyrepl.keyspace.values import is_string
 from pyrepl.resp.doubles import format_long_double, parse_long_double
-from pyrepl.resp.numbers import INT64_MAX, INT64_MIN, format_integer, parse_integer
+from pyrepl.resp.numbers import INT64_MIN, format_integer, is_int64, parse_integer
 from pyrepl.resp.reply import OK, Simple
 
 # For which command `_SetOptions` parses: they do not have the same options.
@@ -425,11 +425,11 @@ def _add(call: Call, key: bytes, amount: int) -> int:
     number = 0 if value is None else parse_integer(value)
     if number is None:
         raise CommandError(NOT_AN_INTEGER)
-    number += amount
-    if number > INT64_MAX or number < INT64_MIN:
+    total = number + amount
+    if not is_int64(total):
         raise CommandError("ERR increment or decrement would overflow")
-    db.update(key, format_integer(number))
-    return number
+    db.update(key, format_integer(total))
+    return total
 
 
 @command("INCRBYFLOAT", arity=3, flags=WRITE | DENYOOM | FAST, keys=FIRST_ARG, group="string", since="2.6.0")

@@ -6,7 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pyrepl.resp.numbers import format_integer, parse_digits, parse_integer, parse_unsigned
+from pyrepl.resp.numbers import (
+    INT64_MAX,
+    INT64_MIN,
+    format_integer,
+    is_int64,
+    parse_digits,
+    parse_integer,
+    parse_unsigned,
+)
 
 
 @pytest.mark.parametrize("text", [b"0", b"-1", b"9223372036854775807", b"-9223372036854775808"])
@@ -55,3 +63,9 @@ def test_digits_are_read_whatever_they_begin_with(text: bytes) -> None:
     canonical = text.isdigit() and b"%d" % int(text) == text and int(text) < 2**63
     if text.isdigit():
         assert parse_integer(text) == (int(text) if canonical else None)
+
+
+@pytest.mark.parametrize("edge", [INT64_MIN, -(2**62), 0, 2**62 - 1, INT64_MAX])
+def test_what_is_a_64_bit_integer(edge: int) -> None:
+    for number in (edge - 1, edge, edge + 1):
+        assert is_int64(number) == (-(2**63) <= number < 2**63)
