@@ -198,7 +198,7 @@ class Node:
         A client that writes must not find an expired key in its way. A replica removes it without a word; a master in
         import-mode tells its replicas.
         """
-        if self.settings.import_mode and client.imports:
+        if client.imports and self.settings.import_mode:
             return Expiry.IGNORE
         if not writes or self.keyspace.expiry is not Expiry.HIDE:
             return self.keyspace.expiry

@@ -40,6 +40,7 @@ class Running:
         "is_discarded",
         "is_eval",
         "is_killed",
+        "is_late",
         "is_read_only",
         "limit_ms",
         "name",
@@ -76,6 +77,8 @@ class Running:
         """The command that runs it, for FUNCTION STATS."""
         self.limit_ms = 0
         """It is ended after so many milliseconds, if not 0: a library that loads."""
+        self.is_late = False
+        """Has it run for so long that others are told so? Who tells them sets it, and hears of the end."""
         self.is_killed = False
         self.is_discarded = False
         """Must nothing that it did reach the stream? So after SHUTDOWN NOSAVE, which ends the process."""
@@ -90,7 +93,7 @@ class Outside(Protocol):
         """Called now and then while a script runs: after `busy-reply-threshold` others are told that we are busy."""
 
     def ended(self, running: Running) -> None:
-        """The script is over."""
+        """A script that was late is over."""
 
     def log(self, level: int, text: bytes) -> None:
         """Write what redis.log was given; `level` from 0, debug, to 3, warning."""
@@ -186,8 +189,10 @@ class Scripts:
 
     def end(self) -> None:
         """The script that runs is over."""
-        assert self.running is not None
-        self.outside.ended(self.running)
+        running = self.running
+        assert running is not None
+        if running.is_late:
+            self.outside.ended(running)
         self.running = None
 
     def call_busy(self, busy: bool) -> None:

@@ -236,20 +236,24 @@ class Machine:
             for start in range(0, len(words), _MOST_WORDS):
                 self._host[b"more"](*words[start : start + _MOST_WORDS])
             words = ()
+        # Tuples are added, as mypyc makes a list of what is unpacked beside something else.
+        given: tuple[Any, ...] = (proto, keys)
         try:
-            result = runner(proto, keys, *words)
+            result = runner(*(given + tuple(words)))
         except LuaError as error:
             text = str(error).encode("latin-1", "replace")
             raise ScriptFailed(b"ERR " + (text or NO_MEMORY)) from None
         finally:
             self._raise_defect()
-        if type(result) is bytes or result is None:
-            return result
-        if type(result) is tuple:
-            text, kind = result[0], result[1]
-            if kind == _RAW:
+        kind = type(result)
+        if kind is bytes or kind is int or result is None:
+            whole: Reply = result
+            return whole
+        if kind is tuple:
+            text, sort = result[0], result[1]
+            if sort == _RAW:
                 return Raw(text)
-            if kind == _FAILED:
+            if sort == _FAILED:
                 raise ScriptFailed(text, result[2] or b"", result[3] or b"", is_counted=bool(result[4]))
             raise ScriptFailed(b"ERR " + text)
         return _whole(result)

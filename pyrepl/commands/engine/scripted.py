@@ -80,6 +80,8 @@ class Scripted:
         outer, running, unit = self._outer, self._running, self._call.unit
         assert unit is not None and running is not None
         # What the script has left must not reach the next one, even if the unit cannot go out.
-        self._outer, self._running, self._call.unit = self._call, None, []
-        if not running.is_discarded:
-            outer.runner.end_unit(outer, unit)
+        self._outer, self._running = self._call, None
+        if unit:
+            self._call.unit = []
+            if not running.is_discarded:
+                outer.runner.end_unit(outer, unit)

@@ -26,7 +26,7 @@ from pyrepl.observability.event import Level
 
 @final
 class BusyScripts:
-    """See node.scripts.Outside. Invariant: `_serving` is the script that others are told of, or None."""
+    """See node.scripts.Outside. A script that others are told of is late (`Running.is_late`)."""
 
     def __init__(
         self, node: Node, clients: Clients, ports: Ports, turns: Turns, ending: Ending, clock: Clock, log: Log
@@ -38,7 +38,6 @@ class BusyScripts:
         self._ending = ending
         self._clock = clock
         self._log = log
-        self._serving: Running | None = None
 
     def look(self, running: Running) -> None:
         """See Outside."""
@@ -49,7 +48,7 @@ class BusyScripts:
             return
         if not threshold_ms or elapsed_ms < threshold_ms:
             return
-        if self._serving is None:
+        if not running.is_late:
             self._begin(running, int(elapsed_ms))
         self._serve()
         if self._ending.ended:
@@ -57,7 +56,7 @@ class BusyScripts:
             running.is_killed = running.is_discarded = True
 
     def _begin(self, running: Running, elapsed_ms: int) -> None:
-        self._serving = running
+        running.is_late = True
         command = "SCRIPT KILL" if running.is_eval else "FUNCTION KILL"
         self._log(events.SlowScript(elapsed_ms, command, running.name.decode("utf-8", "replace")))
         self._node.scripts.call_busy(True)
@@ -78,9 +77,6 @@ class BusyScripts:
 
     def ended(self, running: Running) -> None:
         """See Outside."""
-        if self._serving is None:
-            return
-        self._serving = None
         self._node.scripts.call_busy(False)
         conn = self._clients.conns.get(running.client_id)
         if conn is not None:

@@ -9,13 +9,13 @@ from tests.unit.commands.rig import Rig
 
 
 class Impatient:
-    """Ends a script at the first look."""
+    """Ends a script at the first look, and tells others of it."""
 
     def __init__(self) -> None:
         self.told: list[bytes] = []
 
     def look(self, running: Running) -> None:
-        running.is_killed = True
+        running.is_killed = running.is_late = True
 
     def ended(self, running: Running) -> None:
         self.told.append(running.name)
@@ -42,7 +42,7 @@ def test_outside_is_asked() -> None:
     assert isinstance(reply, CommandError) and "Script killed by user" in str(reply)
     assert outside.told[0] == b"said" and len(outside.told[1]) == 40
     assert rig.node.scripts.running is None and rig.run("GET", "a") == b"1"
-    assert rig.run("EVAL", "return os.clock()", 0) == 2
+    assert rig.run("EVAL", "return os.clock()", 0) == 2 and len(outside.told) == 2
 
 
 def test_calls_outside_of_scripts_are_refused() -> None:
