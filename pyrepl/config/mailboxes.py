@@ -64,6 +64,20 @@ class Mailboxes:
     mailbox_dir = Directive(
         Text(), "", "Folder of mailbox.db, where the node keeps what it knows of mailboxes; empty: dir.", mutable=False
     )
+    mailbox_gate = Directive(
+        Choice("on", "off"),
+        "off",
+        "Whether a Dovecot, which needs to know nothing of pyrepl, writes to the Maildirs: it waits for this node"
+        " before it gives out a UID, and what it does is in the Maildirs of all nodes.",
+        mutable=False,
+    )
+    mailbox_expunge_guard = Directive(
+        Integer(0, 2**31 - 1),
+        100,
+        "So many messages, and half of a mailbox, may be missing from a Maildir with a gate, and count as expunged; if"
+        " more are, none does.",
+        mutable=False,
+    )
     mailbox_apart = Directive(
         Choice("accept", "refuse"),
         "accept",

@@ -173,6 +173,17 @@ class Core:
         self.drain()
         return made
 
+    def adopt(self, save: Save) -> None:
+        """A message that a mail program has put into the store: nothing is to be done there for it, and what its flags
+        are may have changed again."""
+        made = self._do(save, "", UNTAGGED)
+        self._works = [
+            work
+            for work in self._works
+            if not isinstance(work, AddMessage) or (work.box, work.guid) != (made.box.text, made.guid)
+        ]
+        self.drain()
+
     def _do(self, op: AnyOp, text: str, tag: str) -> AnyOp:
         made = self.journal.made(op, op.modseq or 0)
         self._merge(made, {made.guid: Text(text)} if isinstance(made, Save) and text else {})

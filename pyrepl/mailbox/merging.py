@@ -240,7 +240,7 @@ class Merger:
 
     def _set_flags(self, user: str, old: MessageRow, new: MessageRow, effects: Effects) -> None:
         if old.set_flags() != new.set_flags():
-            effects.works.append(SetFlags(user, new.box, new.guid, new.set_flags()))
+            effects.works.append(SetFlags(user, new.box, new.guid, new.set_flags(), old.set_flags()))
 
     def take_flags(self, user: str, row: MessageRow, flags: Registers, modseq: int, effects: Effects) -> None:
         """FLAGS: what another node knows of a message that is here."""

@@ -13,6 +13,7 @@ from typing import Final, NamedTuple, final
 from pyrepl.mailbox.answers import Bad, No, Ok
 from pyrepl.mailbox.checks import CHECK, Checks
 from pyrepl.mailbox.core import Core
+from pyrepl.mailbox.gates import Gates
 from pyrepl.mailbox.journal_ops import by_guid
 from pyrepl.mailbox.mail_side import MailSide
 from pyrepl.mailbox.mastering import GIVE, Mastering, MasteringOptions
@@ -49,10 +50,12 @@ MOST_SETTLED: Final = 300
 
 
 class NodeOptions(NamedTuple):
-    """`unix_s`: Unix time when `now` was 0."""
+    """`unix_s`: Unix time when `now` was 0. `expunge_guard`: `mailbox-expunge-guard`, of a node whose store has gates;
+    None of one without."""
 
     mastering: MasteringOptions = MasteringOptions()
     unix_s: float = 0.0
+    expunge_guard: int | None = None
 
 
 @final
@@ -70,6 +73,8 @@ class Node:
         self.resync: Final = Resync(self.core, now)
         self.checks: Final = Checks(self.core)
         self.mail: Final = MailSide(self.core, self.mastering, self.saving, self.checks, options.unix_s)
+        guard = options.expunge_guard
+        self.gates: Final = None if guard is None else Gates(self.core, self.mastering, self.saving, guard)
         self._settle_at = float("inf")
         self._settling: set[str] = set()
         for user in rows.users():
@@ -177,6 +182,7 @@ class Node:
             self.checks.next_deadline(),
             self.saving.next_deadline(),
             self._settle_at,
+            float("inf") if self.gates is None else self.gates.next_deadline(now),
         )
 
     def _finish(self, now: float) -> None:
@@ -184,6 +190,8 @@ class Node:
         if self.is_witness:
             return
         self.saving.tick(now)
+        if self.gates is not None:
+            self.gates.tick(now)
         if self.core.late:
             self._tell_flags()
         if self.core.lacking:

@@ -61,6 +61,8 @@ class _Saved(NamedTuple):
     save: Save
     text: str
     token: Token
+    is_there: bool = False
+    """A mail program has put it into the store already."""
 
 
 @final
@@ -87,6 +89,15 @@ class Saving:
 
     def lock_of(self, client: str, box: str) -> str | None:
         return next((lock for lock, held in self._holders.items() if (held.client, held.box) == (client, box)), None)
+
+    def token_of(self, lock: str) -> Token | None:
+        """Under which a LOCK was granted; None while it waits."""
+        return self._tokens.get(lock)
+
+    def is_wanted(self, client: str, box: str) -> bool:
+        """Does anybody here but this mail process want a mailbox?"""
+        is_of_other = any(held.box == box and held.client != client for held in self._holders.values())
+        return is_of_other or self.tasks.wants(box, self.tasks.newest)
 
     def locked(self, client: str, user: str, box: Box) -> BoxRow | None:
         """The mailbox that this connection has a LOCK of, under the name by which it asked for it."""
@@ -190,6 +201,16 @@ class Saving:
             tag = UNTAGGED
         self._save_anywhere(client, tag, box.guid, save, text, now)
 
+    def adopt(self, client: str, box: BoxRow, save: Save, now: float) -> None:
+        """A message that a mail program has put into the store: under a LOCK of this client, or without anybody's."""
+        lock = self.lock_of(client, box.guid)
+        saved = _Saved(client, UNTAGGED, save, "", save.token or Token(0, 0), is_there=True)
+        if lock is None or self.order(box.guid).why_not(lock, save.uid):
+            self._send(saved, now)
+            return
+        for out in self.order(box.guid).save(lock, save.uid, saved):
+            self._send(out, now)
+
     def _save_anywhere(self, client: str, tag: str, guid: str, save: Save, text: str, now: float) -> None:
         """The node gives the UID."""
 
@@ -220,6 +241,9 @@ class Saving:
         box = self.core.rows.box(saved.save.box.text)
         assert box is not None
         op = saved.save.replaced(box=by_guid(box), token=saved.token, modseq=None)
+        if saved.is_there:
+            self.core.adopt(op)
+            return
         [made] = self.core.do([op], saved.text, self.acks.ask_tag(saved.tag))
         self.acks.wait(saved.client, saved.tag, made.at, Ok(uid=made.uid, at=made.at), now)
 

@@ -106,10 +106,12 @@ class AddMessage(_Work):
 
 
 class SetFlags(_Work):
-    """A message has exactly these flags and keywords."""
+    """A message has exactly these flags and keywords. With `before`, what its row said: what a mail program changed of
+    that meanwhile stays changed."""
 
     guid: str
     flags: tuple[str, ...]
+    before: tuple[str, ...] | None = None
 
 
 class MoveMessage(_Work):

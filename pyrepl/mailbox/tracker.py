@@ -77,6 +77,13 @@ class Tracker:
     def knows(self, box: str) -> bool:
         return box in self.boxes
 
+    def token_now(self, box: str) -> Token | None:
+        """The token under which a LOCK would be granted at once; None if it would wait."""
+        mine = self.boxes[box]
+        if mine.phase is Phase.HELD and not mine.takes:
+            return mine.token
+        return self._apart_token(mine) if self.is_apart and self.options.accept else None
+
     # LOCK, UNLOCK, TAKE, GIVE
 
     def lock(self, box: str, lock: str, now: float, wait_s: float | None = None) -> None:

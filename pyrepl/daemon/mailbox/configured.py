@@ -36,6 +36,8 @@ class Configured(NamedTuple):
     """None for a witness, which has no Maildirs."""
     mastering: MasteringOptions
     talk: TalkOptions
+    expunge_guard: int | None
+    """None without gates."""
 
     @property
     def to_call(self) -> tuple[str, ...]:
@@ -66,7 +68,10 @@ def configured(settings: Settings, jitter: float) -> Configured:
     )
     talk = TalkOptions(settings.mailbox_line_limit, settings.mailbox_text_limit, settings.mailbox_output_buffer_limit)
     place = None if addresses[name].is_witness else _place(settings)
-    return Configured(name, members, addresses, settings.mailbox_secret, folder / DATABASE, place, mastering, talk)
+    guard = settings.mailbox_expunge_guard if settings.mailbox_gate == "on" and place is not None else None
+    return Configured(
+        name, members, addresses, settings.mailbox_secret, folder / DATABASE, place, mastering, talk, guard
+    )
 
 
 def _place(settings: Settings) -> MaildirsPlace:

@@ -1,5 +1,6 @@
 """The loop around the machine of a node (pyrepl.mailbox.node): in comes what happens, out go works, rows and messages.
 
+    0 do what gates need, and tell the node what was found
     1 tell the node what has come meanwhile, and that time has passed
     2 do the works that follow, on disk
     3 commit the rows
@@ -23,6 +24,7 @@ from typing import Final, Protocol, TypeAlias, final
 from pyrepl.daemon.mailbox.owing import Owing, Refused, Standing
 from pyrepl.daemon.mailbox.sqlite_rows import SqliteRows
 from pyrepl.daemon.mailbox.workers import Workers
+from pyrepl.mailbox.gates import GateWork, Seen
 from pyrepl.mailbox.node import Node
 from pyrepl.mailbox.sending import Notice, Reply, Send
 from pyrepl.mailbox.store import Ended, Work
@@ -49,6 +51,13 @@ class Hearers(Refused, Protocol):
         """Texts that came and that nothing will take, by their names in the drop folder."""
 
 
+class Watch(Protocol):
+    """Who hears from the file system what happens in mailboxes that have a gate."""
+
+    def take(self, ours: Sequence[str]) -> list[tuple[str, Seen]]:
+        """What happened since it was asked last, by mailbox; who read the lock files of `ours`, was this process."""
+
+
 @final
 class Driver:
     """Drives one node. `rows` belong to it from now on."""
@@ -61,8 +70,9 @@ class Driver:
         hearers: Hearers,
         now: Callable[[], float],
         tombstones_s: int,
+        watch: Watch | None = None,
     ) -> None:
-        """`workers` None: a witness, which has no works."""
+        """`workers` None: a witness, which has no works. `watch`: with gates."""
         self.node: Final = node
         self.rounds = 0
         self._rows: Final = rows
@@ -73,6 +83,9 @@ class Driver:
         self._tombstones_s: Final = tombstones_s
         self._jobs: deque[Job] = deque()
         self._wake: Final = asyncio.Event()
+        self._watch: Final = watch
+        self.is_settled = False
+        """What a crash left is dealt with, so what gates find is Dovecot's."""
         self._trim_at = now()
 
     @property
@@ -89,6 +102,10 @@ class Driver:
         if self._owing is not None:
             self._owing.begin(unread)
 
+    def wake(self) -> None:
+        """There is something to do, as the watch has seen."""
+        self._wake.set()
+
     def tell(self, job: Job) -> None:
         """Something has happened: the node hears of it in the next round."""
         self._jobs.append(job)
@@ -104,6 +121,7 @@ class Driver:
         """One round, as above."""
         self.rounds += 1
         self._wake.clear()
+        await self._do_gates()
         for _ in range(min(len(self._jobs), MOST_AT_ONCE)):
             self._jobs.popleft()(self.node, self._now())
         self.node.tick(self._now())
@@ -116,7 +134,9 @@ class Driver:
         core.ended(ended)
         if self._rows.is_dirty:
             await asyncio.get_running_loop().run_in_executor(None, self._rows.commit)
-        await self._perform(core.removals())
+        removed = await self._perform(core.removals())
+        if self.node.gates is not None:
+            self.node.gates.worked([each.work for each in ended + removed], self._now())
         if ended and self._workers is not None:
             self._workers.settle([each.work for each in ended])
         self._hearers.unneeded(core.unneeded())
@@ -126,6 +146,19 @@ class Driver:
             self._hearers.reply(reply)
         for notice in core.notices():
             self._hearers.note(notice)
+
+    async def _do_gates(self) -> None:
+        """All works are done here, so files and rows may be compared; nothing is told to the node meanwhile."""
+        gates = self.node.gates
+        if gates is None or self._watch is None or self._workers is None or not self.is_settled:
+            return
+        orders = gates.orders(self.standing, self._now())
+        results = await self._workers.do_gates(orders) if orders else []
+        seen = self._watch.take([order.box for order in orders if order.work is GateWork.SHUT])
+        for order, result in zip(orders, results, strict=True):
+            gates.done(order, result, self._now())
+        for box, what in seen:
+            gates.seen(box, what, self._now())
 
     async def _wait(self) -> None:
         """Until something happens, or time has passed that matters."""

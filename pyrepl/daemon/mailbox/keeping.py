@@ -7,10 +7,12 @@ is thrown away and made anew from the files, as after a crash of the process (se
 from __future__ import annotations
 
 import asyncio
+import os
 import socket
 import time
+from collections.abc import Callable
 from contextlib import ExitStack
-from typing import Final, final
+from typing import TYPE_CHECKING, Final, final
 
 from pyrepl.config.settings import Settings
 from pyrepl.daemon.clock import Clock
@@ -24,10 +26,14 @@ from pyrepl.daemon.mailbox.sqlite_rows import SqliteRows
 from pyrepl.daemon.mailbox.text_writer import TextWriter
 from pyrepl.daemon.mailbox.uidlist_lock import UidlistLock
 from pyrepl.daemon.mailbox.workers import Workers
+from pyrepl.errors import ConfigError
 from pyrepl.mailbox.boxes import view
 from pyrepl.mailbox.maildir.layout import LAYOUTS
 from pyrepl.mailbox.node import Node, NodeOptions
 from pyrepl.mailbox.store import StoredBox
+
+if TYPE_CHECKING:
+    from pyrepl.daemon.mailbox.gate_watch import GateWatch
 
 _DAY_S: Final = 86_400
 _LOCK_WAIT_S: Final = 2.0
@@ -45,6 +51,9 @@ class Keeping:
             rows = SqliteRows(conf.database, settings.mailbox_journal_size, time.time)
             opened.callback(rows.close)
             self._rows: Final = rows
+            self._watch: Final = None if conf.expunge_guard is None else _watch(self._wake)
+            if self._watch is not None:
+                opened.callback(self._watch.close)
             is_new = not rows.cluster().origin
             origin = rows.cluster().origin or conf.name
             self.workers: Final = self._workers(conf.place, settings, origin, is_new)
@@ -55,9 +64,10 @@ class Keeping:
             if self.texts is not None:
                 opened.callback(self.texts.stop)
             now = clock.now()
-            node = Node(conf.name, conf.members, rows, now, NodeOptions(conf.mastering, clock.unix_ms() / 1000 - now))
+            options = NodeOptions(conf.mastering, clock.unix_ms() / 1000 - now, conf.expunge_guard)
+            node = Node(conf.name, conf.members, rows, now, options)
             self.driver: Final = Driver(
-                node, rows, self.workers, hearers, clock.now, settings.mailbox_tombstones * _DAY_S
+                node, rows, self.workers, hearers, clock.now, settings.mailbox_tombstones * _DAY_S, self._watch
             )
             self._close: Final = opened.pop_all()
 
@@ -72,6 +82,7 @@ class Keeping:
         await self.driver.round()
         if store is not None:
             await loop.run_in_executor(None, store.clear, dict(core.causal.held), self._rows.owed_texts())
+        self.driver.is_settled = True
 
     async def _compare(self, store: MaildirStore) -> dict[str, str]:
         """Compare each user's rows with the Maildir. Who cannot be compared now -> why: the Maildir cannot be read, or
@@ -90,17 +101,31 @@ class Keeping:
         """Close everything; what was not committed is forgotten."""
         self._close.close()
 
+    def _wake(self) -> None:
+        self.driver.wake()
+
     def _workers(self, place: MaildirsPlace | None, settings: Settings, origin: str, is_new: bool) -> Workers | None:
         if place is None:
             return None
         files, layout = DiskFiles(), LAYOUTS[settings.mailbox_layout]
         host = socket.gethostname().encode()
-        stores = [
-            MaildirStore(files, place, layout, UidlistLock(files, host, time.sleep, _LOCK_WAIT_S), origin, time.sleep)
-            for _ in range(settings.mailbox_workers)
+        keeper = None if self._watch is None else os.getpid()
+        watch = None if self._watch is None else self._watch.follow
+        locks = [
+            UidlistLock(files, host, time.sleep, _LOCK_WAIT_S, keeper=keeper) for _ in range(settings.mailbox_workers)
         ]
+        stores = [MaildirStore(files, place, layout, lock, origin, time.sleep, watch) for lock in locks]
         stores[0].prepare(is_new)
         return Workers(stores)
+
+
+def _watch(wake: Callable[[], None]) -> GateWatch:
+    """Only with gates, as it needs a library that not everybody has."""
+    try:
+        from pyrepl.daemon.mailbox.gate_watch import GateWatch
+    except ImportError:
+        raise ConfigError("mailbox-gate needs inotify_simple: pip install 'pyrepl-server[mailboxes]'") from None
+    return GateWatch(wake)
 
 
 def _stored(store: MaildirStore, users: list[str]) -> tuple[dict[str, dict[str, StoredBox]], dict[str, str]]:

@@ -1,4 +1,4 @@
-"""The store of a node's messages in Maildirs, beside a Dovecot that needs to know nothing of it (`mailbox-gate off`).
+"""The store of a node's messages in Maildirs, beside a Dovecot that needs to know nothing of it.
 
 It is a MessageStore (pyrepl.mailbox.store). At a start: `prepare`, `stored` of each user, the works that follow from
 that, a commit, then `clear`. Nothing is done, and
@@ -24,6 +24,8 @@ from pyrepl.daemon.mailbox.uidlist_lock import LockBusy, UidlistLock
 from pyrepl.daemon.mailbox.user_boxes import UserBoxes
 from pyrepl.daemon.mailbox.user_folders import Place, UserFolders
 from pyrepl.errors import CorruptData
+from pyrepl.mailbox.compare import FoundBox
+from pyrepl.mailbox.gates import GateOrder, GateResult, GateWork
 from pyrepl.mailbox.maildir.layout import Layout
 from pyrepl.mailbox.rows import UNPLACED
 from pyrepl.mailbox.store import (
@@ -51,6 +53,7 @@ _FLAGGING: Final = (SetFlags, MoveMessage)
 """Works that change flags of messages whose rows are there."""
 
 T = TypeVar("T")
+Watch = Callable[[str, bytes], None]
 
 
 @final
@@ -65,14 +68,17 @@ class MaildirStore:
         lock: UidlistLock,
         origin: str,
         sleep: Callable[[float], None],
+        watch: Watch | None = None,
     ) -> None:
-        """`origin`: the node's name in its dots, as the marker at the root names it."""
+        """`origin`: the node's name in its dots, as the marker at the root names it. `watch` is told the GUID and the
+        folder of each mailbox that has a gate."""
         self._files: Final = files
         self._place: Final = place
         self._layout: Final = layout
         self._lock: Final = lock
         self._origin: Final = origin
         self._sleep: Final = sleep
+        self._watch: Final = watch
         self.drop: Final = DropFolder(files, place.root)
         self._users: OrderedDict[str, UserBoxes] = OrderedDict()
         self._expected: Final[set[str]] = set()
@@ -137,6 +143,28 @@ class MaildirStore:
     def has_text(self, user: str, guid: str) -> bool:
         """Raises NotThere, OSError, CorruptData."""
         return self.text(user, guid) is not None
+
+    def gate(self, order: GateOrder) -> GateResult:
+        """Do what a mailbox's gate needs. Its folder is watched before it is looked at, so nothing is missed."""
+        try:
+            boxes = self._asked(order.user)
+            with self._lock.without_waiting():
+                found = self._with_box(order.user, boxes, order.box.encode(), lambda box: self._gate(box, order))
+        except LockBusy:
+            return GateResult(is_busy=True)
+        except TROUBLE as error:
+            return GateResult(why=failed(error).reason)
+        return GateResult(found)
+
+    def _gate(self, box: OpenBox, order: GateOrder) -> FoundBox | None:
+        if order.work is GateWork.LOOK:
+            return box.look(order.since, order.may_list)
+        if order.work is GateWork.OPEN:
+            box.open_gate(order.uidnext)
+            return None
+        if self._watch is not None:
+            self._watch(order.box, box.folder)
+        return box.shut(order.since, order.may_list)
 
     def settle(self, works: Sequence[Work]) -> None:
         """Raises OSError."""

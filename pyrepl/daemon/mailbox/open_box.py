@@ -31,11 +31,13 @@ from pyrepl.daemon.mailbox.results import failed
 from pyrepl.daemon.mailbox.uidlist_file import UidlistFile
 from pyrepl.daemon.mailbox.uidlist_lock import LockBusy, UidlistLock
 from pyrepl.errors import CorruptData, PyreplError
+from pyrepl.mailbox.compare import Found, FoundBox, Text
 from pyrepl.mailbox.maildir.filename import Name
 from pyrepl.mailbox.maildir.letters import SYSTEM, flags_of, letters_of
+from pyrepl.mailbox.maildir.text_sums import sums_of
 from pyrepl.mailbox.maildir.uidlist import Entry, stored_guid
 from pyrepl.mailbox.store import DONE, AddMessage, MoveMessage, Outcome, RemoveMessage, Result, SetFlags
-from pyrepl.words import from_text
+from pyrepl.words import from_text, to_text
 
 _PLACED: Final = (AddMessage, MoveMessage)
 """Works that say where a message is to be."""
@@ -75,6 +77,7 @@ class OpenBox:
         nobody sees."""
         self.folder: Final = folder
         self.guid: Final = guid
+        self._files: Final = files
         self._lock: Final = lock
         self._list: Final = UidlistFile(files, folder)
         self._messages: Final = MessageFiles(files, folder)
@@ -114,6 +117,46 @@ class OpenBox:
                 found.append(Message(entry.uid, entry.guid, flags, self._messages.path(entry.base)))
         carried = frozenset(SYSTEM) | frozenset(self._keywords.known.names.values())
         return Listing(self.uidvalidity, self.next_uid, tuple(found), frozenset(unlisted), carried)
+
+    # The gate
+
+    def shut(self, since: int, may_list: bool) -> FoundBox:
+        """Keep the lock; what is there then. Raises OSError, CorruptData, OtherBox, LockBusy."""
+        self._lock.shut(self.folder)
+        return self._found(since, may_list)
+
+    def look(self, since: int, may_list: bool) -> FoundBox:
+        """What is there between two changes of a Dovecot. Raises OSError, CorruptData, OtherBox, LockBusy."""
+        self._lock.take(self.folder)
+        try:
+            return self._found(since, may_list)
+        finally:
+            self._lock.release(self.folder)
+
+    def open_gate(self, uidnext: int) -> None:
+        """Keep the lock no longer; the next UID is at least `uidnext`. Raises OSError, CorruptData, OtherBox."""
+        self.load()
+        if self.next_uid < uidnext:
+            self._list.append([], uidnext)
+        self._lock.open(self.folder)
+
+    def _found(self, since: int, may_list: bool) -> FoundBox:
+        """Under the lock. Messages without a UID get one, if that may be."""
+        listing = self.listing()
+        if listing.unlisted and may_list:
+            new = [Entry(self.next_uid + place, base) for place, base in enumerate(sorted(listing.unlisted))]
+            self._list.append(new, self.next_uid)
+            listing = self.listing()
+        found = tuple(
+            Found(each.uid, to_text(each.guid), each.flags, self._told(each.path) if each.uid >= since else None)
+            for each in listing.messages
+        )
+        return FoundBox(found, listing.carried, len(listing.unlisted))
+
+    def _told(self, path: bytes) -> Text:
+        found, data = self._files.stat(path), self._files.read(path)
+        assert found is not None
+        return Text(len(data), found.mtime_ns // 1_000_000_000, sums_of(data))
 
     def text(self, guid: str) -> bytes | None:
         """The path of a message's text, which may be aside; None if it is not there. As loaded."""
@@ -242,7 +285,11 @@ class OpenBox:
     def _rename(self, entry: Entry, work: SetFlags | AddMessage) -> None:
         name = self._messages.find(entry.base)
         if name is not None:
-            letters = letters_of(work.flags, self._keywords.known, name.letters)
+            flags = frozenset(work.flags)
+            if isinstance(work, SetFlags) and work.before is not None:
+                had = flags_of(name.letters, self._keywords.known)
+                flags = (had - (set(work.before) - flags)) | (flags - set(work.before))
+            letters = letters_of(sorted(flags), self._keywords.known, name.letters)
             self._messages.rename(entry.base, name.with_letters(letters))
 
     def _move(self, work: MoveMessage | AddMessage, entry: Entry | None) -> None:

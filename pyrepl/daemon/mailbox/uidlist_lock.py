@@ -3,6 +3,10 @@
 The file holds `<pid>:<hostname>` of its owner and is made with O_EXCL. An owner that is dead on this host is overridden
 at once, as Dovecot does; a file whose owner cannot be read for a second is what a power cut left.
 
+With gates a mailbox's lock is kept while this node may give out no UIDs there (`shut`): the file then names the keeper,
+a process that outlives this one, and has a date by which it is known without being opened, since whoever opens it
+asks for the mastership. Its old date also lets Dovecot open it again and again while it waits. Work is done under it.
+
 Source: Dovecot 2.3, file-dotlock.c, and its behaviour.
 """
 
@@ -22,6 +26,12 @@ _OWNER: Final = re.compile(rb"([0-9]{1,10}):(.+)")
 _LOOKS_PER_S: Final = 50
 _LEAST_LOOKS: Final = 2
 """One finds a dead owner's, the next takes it."""
+GATE_S: Final = 1_000_000_000
+"""The date of a lock that is kept, in Unix seconds."""
+_GATE_NS: Final = GATE_S * 1_000_000_000
+_GOING: Final = b".pyrepl"
+"""What a lock is called while it is removed: whoever watches the folder knows ours from Dovecot's by that."""
+_TORN_LOOKS: Final = _LOOKS_PER_S
 
 
 class LockBusy(PyreplError):
@@ -39,31 +49,65 @@ class UidlistLock:
         sleep: Callable[[float], None],
         wait_s: float = 30.0,
         is_alive: Callable[[int], bool] | None = None,
+        keeper: int | None = None,
     ) -> None:
         """`hostname` as Dovecot sees it on this host. `wait_s`: how long another's lock is waited for; Dovecot waits
-        as long by default. `is_alive` tells of a pid of this host."""
+        as long by default. `is_alive` tells of a pid of this host. `keeper`: who owns locks that are kept; None without
+        gates."""
         self._files: Final = files
         self._hostname: Final = hostname
         self._text: Final = b"%d:%b" % (os.getpid(), hostname)
         self._sleep: Final = sleep
         self._looks = max(1, int(wait_s * _LOOKS_PER_S))
         self._is_alive: Final = is_alive or is_alive_here
+        self._gate_text: Final = None if keeper is None else b"%d:%b" % (keeper, hostname)
         self._held: set[bytes] = set()
+        self._unreadable: Final[dict[bytes, int]] = {}
+        """Lock that cannot be read -> for how many looks now."""
 
     def take(self, folder: bytes) -> None:
         """Of the mailbox in that folder. Raises LockBusy, OSError."""
         path = folder + b"/" + NAME
         assert path not in self._held
-        unreadable = 0
+        if not self._is_kept(path):
+            self._acquire(path, self._text)
+        self._held.add(path)
+
+    def release(self, folder: bytes) -> None:
+        """Nothing of ours may be under way there any more. One that is kept stays. Raises OSError."""
+        path = folder + b"/" + NAME
+        self._held.discard(path)
+        if not self._is_kept(path):
+            self._remove(path)
+
+    def shut(self, folder: bytes) -> None:
+        """Keep the lock, in the keeper's name. Raises LockBusy, OSError."""
+        assert self._gate_text is not None
+        path = folder + b"/" + NAME
+        if self._files.stat(path) is None or self._owner(path) != self._gate_text:
+            # A kept one of another name is that of a keeper which is gone, whatever has its pid now.
+            if self._is_kept(path):
+                self._remove(path)
+            self._acquire(path, self._gate_text)
+        self._files.set_mtime(path, GATE_S)
+
+    def open(self, folder: bytes) -> None:
+        """Keep it no longer. Raises OSError."""
+        path = folder + b"/" + NAME
+        if self._is_kept(path):
+            self._remove(path)
+
+    def _acquire(self, path: bytes, text: bytes) -> None:
         for _ in range(self._looks):
             try:
-                self._files.write_new(path, self._text)
+                self._files.write_new(path, text)
             except FileExistsError:
-                unreadable = unreadable + 1 if self._is_unreadable(path) else 0
-                if not self._override(path, unreadable >= _LOOKS_PER_S):
+                unreadable = self._unreadable.get(path, 0) + 1 if self._is_unreadable(path) else 0
+                self._unreadable[path] = unreadable
+                if not self._override(path, unreadable >= _TORN_LOOKS):
                     self._sleep(1 / _LOOKS_PER_S)
             else:
-                self._held.add(path)
+                self._unreadable.pop(path, None)
                 return
         raise LockBusy(f"{os.fsdecode(path)} is held by {self._owner(path)!r}: is that process stuck?")
 
@@ -76,11 +120,17 @@ class UidlistLock:
         finally:
             self._looks = looks
 
-    def release(self, folder: bytes) -> None:
-        """Nothing of ours may be under way there any more. Raises OSError."""
-        path = folder + b"/" + NAME
-        self._held.discard(path)
+    def _is_kept(self, path: bytes) -> bool:
+        if self._gate_text is None:
+            return False
+        found = self._files.stat(path)
+        return found is not None and found.mtime_ns == _GATE_NS
+
+    def _remove(self, path: bytes) -> None:
         with suppress(FileNotFoundError):
+            if self._gate_text is not None:
+                self._files.rename(path, path + _GOING)
+                path += _GOING
             self._files.unlink(path)
 
     def _override(self, path: bytes, is_torn: bool) -> bool:

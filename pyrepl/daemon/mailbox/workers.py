@@ -12,10 +12,12 @@ import asyncio
 import zlib
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
 from typing import Final, TypeVar, final
 
 from pyrepl.daemon.mailbox.maildir_store import TROUBLE, MaildirStore
 from pyrepl.daemon.mailbox.results import failed
+from pyrepl.mailbox.gates import GateOrder, GateResult
 from pyrepl.mailbox.store import Result, StoredBox, Work
 
 T = TypeVar("T")
@@ -84,6 +86,11 @@ class Workers:
             found.update(store.stored(user))
 
         return await asyncio.wrap_future(self.run(user, lambda store: _why_not(read, store))) or found
+
+    async def do_gates(self, orders: Sequence[GateOrder]) -> list[GateResult]:
+        """Do what gates need; how each ended, in their order."""
+        done = [asyncio.wrap_future(self.run(order.user, partial(MaildirStore.gate, order=order))) for order in orders]
+        return list(await asyncio.gather(*done))
 
     def settle(self, works: Sequence[Work]) -> None:
         """Their rows are committed: what was kept to know that they were done goes, when there is time."""

@@ -1,0 +1,139 @@
+"""What mail programs did in a mailbox: the difference between what its files hold and what its rows say.
+
+The files are right about what a mail program did, and the rows about everything else, so it is only compared while
+every work that follows from the rows is done. Flags are compared with the row and not with an older listing: a change
+that came from elsewhere is in both.
+
+An absence may be an accident: when more than `guard` messages and more than half of a mailbox are missing, none of them
+is taken for expunged until an operator says so.
+
+Not here: when it is compared (gates.py), and how ops are applied (merging.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container
+from typing import Final, NamedTuple
+
+from pyrepl.mailbox.journal_ops import by_guid
+from pyrepl.mailbox.rows import UNPLACED, BoxRow, MessageRow, Rows
+from pyrepl.mailbox.verbs import Expunge, Save, Store
+from pyrepl.mailbox.words import Token
+
+MOST_IN_OP: Final = 300
+"""Messages that one op names: a line has room for their GUIDs."""
+
+
+class Text(NamedTuple):
+    """What is told of a message that may be new: its text's size and checksums, and its date in Unix seconds."""
+
+    size: int
+    received: int
+    sums: tuple[int, ...]
+
+
+class Found(NamedTuple):
+    """A message as the files have it. `text` None: nobody asked for it."""
+
+    uid: int
+    guid: str
+    flags: frozenset[str]
+    text: Text | None = None
+
+
+class FoundBox(NamedTuple):
+    """A mailbox as its files have it, by UID. `keywords`: those that a file's name can show here. `unlisted`: so many
+    messages have no UID."""
+
+    messages: tuple[Found, ...]
+    keywords: frozenset[str] = frozenset()
+    unlisted: int = 0
+
+
+class Difference(NamedTuple):
+    """Ops that make the rows what the files are, to be done in this order. `missing`: messages that may have been
+    expunged, and are too many to believe it. `lacks_texts`: there are new messages of which more has to be told."""
+
+    expunges: list[Expunge]
+    saves: list[Save]
+    stores: list[Store]
+    missing: int
+    lacks_texts: bool
+
+
+def difference(
+    rows: Rows, box: BoxRow, found: FoundBox, token: Token, guard: int, awaited: Container[str] = ()
+) -> Difference:
+    """`token`: under which Dovecot gave out the UIDs that are new. `guard`: so many may be missing at once. `awaited`:
+    messages whose ops are to come again."""
+    there = {each.guid: each for each in found.messages if each.guid not in awaited}
+    known = {row.guid: row for row in rows.messages(box.guid)}
+    again = [row for row in known.values() if row.guid in there and UNPLACED < row.uid < there[row.guid].uid]
+    gone = [row for row in known.values() if row.guid not in there and row.uid != UNPLACED]
+    missing = len(gone) if len(gone) > guard and 2 * len(gone) > len(known) else 0
+    new = [each for each in there.values() if _is_new(rows, box, known.get(each.guid), each)]
+    changes: dict[tuple[tuple[str, ...], tuple[str, ...]], list[str]] = {}
+    for each in there.values():
+        row = known.get(each.guid)
+        if row is not None and row not in again:
+            added, removed = _changed(row, each, found.keywords)
+            if added or removed:
+                changes.setdefault((added, removed), []).append(each.guid)
+    return Difference(
+        _expunges(box, again + ([] if missing else gone)),
+        [_save(box, each, token) for each in sorted(new) if each.text is not None],
+        [
+            Store(user=box.user, box=by_guid(box), guids=part, add=added, remove=removed)
+            for (added, removed), guids in sorted(changes.items())
+            for part in _parts(guids)
+        ],
+        missing,
+        any(each.text is None for each in new),
+    )
+
+
+def _is_new(rows: Rows, box: BoxRow, row: MessageRow | None, each: Found) -> bool:
+    """Has a mail program saved it, or brought back what was expunged? A row without a UID is to be moved by us."""
+    if row is not None:
+        return UNPLACED < row.uid < each.uid
+    gone = rows.gone(box.guid, each.guid)
+    return gone is None or gone.uid < each.uid
+
+
+def _changed(row: MessageRow, each: Found, keywords: frozenset[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Flags that were added, and removed. A keyword that files cannot show was not removed."""
+    had = set(row.set_flags())
+    shown = {flag for flag in had if flag.startswith("\\") or flag in keywords}
+    return tuple(sorted(each.flags - had)), tuple(sorted(shown - each.flags))
+
+
+def _save(box: BoxRow, each: Found, token: Token) -> Save:
+    assert each.text is not None
+    return Save(
+        user=box.user,
+        box=by_guid(box),
+        uid=each.uid,
+        guid=each.guid,
+        size=each.text.size,
+        received=each.text.received,
+        flags=tuple(sorted(each.flags)),
+        sum=each.text.sums,
+        token=token,
+    )
+
+
+def _expunges(box: BoxRow, gone: list[MessageRow]) -> list[Expunge]:
+    dots = {row.guid: row.dots for row in gone}
+    return [
+        Expunge(
+            user=box.user,
+            box=by_guid(box),
+            guids=part,
+            kills=tuple(sorted({dot for guid in part for dot in dots[guid]})),
+        )
+        for part in _parts(list(dots))
+    ]
+
+
+def _parts(guids: list[str]) -> list[tuple[str, ...]]:
+    return [tuple(guids[at : at + MOST_IN_OP]) for at in range(0, len(guids), MOST_IN_OP)]

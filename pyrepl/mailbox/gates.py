@@ -1,0 +1,325 @@
+"""The gates of a node's mailboxes: who is not master of one owns its `dovecot-uidlist.lock`, so that a Dovecot which
+needs to know nothing of it asks for the mastership by waiting for that file.
+
+| state | event | next |
+|---|---|---|
+| SHUT | somebody reads the lock file, or mail lies there without a UID | WANTED: LOCK |
+| WANTED | the LOCK is granted | OPENING: the next UID is raised to what may be given out, the file removed |
+| OPEN | Dovecot has released the lock file | LOOKING: what it did becomes ops |
+| OPEN | others want the mailbox, elsewhere or here; the lease is over; nobody writes any more | SHUTTING |
+| SHUTTING | the file is taken | what Dovecot did becomes ops, UNLOCK: GIVE goes behind them |
+
+An open gate is a LOCK as a mail process has one, so everything about masterships is as it is for those. What Dovecot
+did before a gate was shut for the first time has no LOCK: its UIDs are like those given out apart.
+
+What is to be done in the store is asked as orders. They are done before anything else in a round, when every work that
+follows from the rows is done, so that files and rows may be compared.
+
+Not here: the comparison (compare.py), lock files and events of the file system (the daemon's), and the process that
+keeps gates shut when the daemon is killed (its keeper).
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Container, Sequence
+from typing import Final, NamedTuple, final
+
+from pyrepl.mailbox.boxes import is_visible
+from pyrepl.mailbox.codec import UNTAGGED
+from pyrepl.mailbox.compare import Difference, FoundBox, difference
+from pyrepl.mailbox.core import Core
+from pyrepl.mailbox.gate_states import GATE, GateState, GateTrigger
+from pyrepl.mailbox.journal_ops import by_guid
+from pyrepl.mailbox.mastering import Mastering
+from pyrepl.mailbox.rows import BoxRow
+from pyrepl.mailbox.saving import Saving
+from pyrepl.mailbox.store import MakeBox, RemoveBox, Work
+from pyrepl.mailbox.verbs import Lock
+from pyrepl.mailbox.words import APART, Token
+
+CLIENT: Final = "gate"
+"""As which mail process the gates have their LOCKs."""
+BUSY_S: Final = 0.02
+"""After so long the store is asked again for a lock file that a Dovecot has."""
+RETRY_S: Final = 1.0
+"""After so long what failed is tried again."""
+ENTER_S: Final = 0.1
+"""So long a gate stays open for whoever waited at it to come in, whoever else wants the mailbox."""
+IDLE_S: Final = 10.0
+"""A gate at which nothing happened for so long is shut."""
+
+
+class GateWork(enum.Enum):
+    """What the store is to do."""
+
+    SHUT = "shut"
+    """Take the lock file, keep it, and tell what is there."""
+    LOOK = "look"
+    """Take the lock file, tell what is there, and give it back."""
+    OPEN = "open"
+    """Let the next UID be at least `uidnext`, and remove the lock file."""
+
+
+class GateOrder(NamedTuple):
+    """One order. Of messages with a UID at or above `since` the texts are told. `may_list`: those without a UID get
+    one."""
+
+    work: GateWork
+    user: str
+    box: str
+    since: int = 0
+    may_list: bool = False
+    uidnext: int = 0
+
+
+class GateResult(NamedTuple):
+    """How an order ended: `found` of SHUT and LOOK. `is_busy`: a Dovecot has the lock file; `why`: it failed."""
+
+    found: FoundBox | None = None
+    is_busy: bool = False
+    why: str = ""
+
+
+class Seen(NamedTuple):
+    """What the file system told of one mailbox: somebody reads its lock file, released it, or brought mail."""
+
+    reads: bool = False
+    released: bool = False
+    brought: bool = False
+
+
+@final
+class Gate:
+    """One mailbox's. `again_at`: when to try again what could not be; infinity if nothing."""
+
+    def __init__(self, box: str) -> None:
+        self.box: Final = box
+        self.state = GateState.LOOSE
+        self.is_asked = False
+        """The order of this state was told, and has not ended."""
+        self.needs_texts = False
+        """There are new messages of which more has to be told."""
+        self.has_changed = False
+        self.again_at = float("inf")
+        self.enter_until = float("-inf")
+        self.idle_at = float("inf")
+        self.missing = 0
+
+    def move(self, trigger: GateTrigger) -> None:
+        self._move(trigger)
+
+    def _move(self, trigger: GateTrigger) -> None:
+        self.state = GATE.after(self.state, trigger)
+
+
+@final
+class Gates:
+    """All mailboxes'.
+
+    Invariants: a gate in OPENING, OPEN or LOOKING has a LOCK; a mailbox whose gate has something to do is among the
+    active ones, and what happens costs nothing for the others.
+    """
+
+    def __init__(self, core: Core, mastering: Mastering, saving: Saving, guard: int) -> None:
+        """`guard`: `mailbox-expunge-guard`."""
+        self._core: Final = core
+        self._mastering: Final = mastering
+        self._saving: Final = saving
+        self._guard: Final = guard
+        self._gates: Final[dict[str, Gate]] = {}
+        self._active: Final[set[str]] = set()
+        self._allowed: Final[set[str]] = set()
+        for user in core.rows.users():
+            for box in core.rows.boxes(user):
+                if is_visible(core.rows, box):
+                    self._add(box.guid)
+
+    def state(self, box: str) -> GateState | None:
+        """None of a mailbox that is not here."""
+        gate = self._gates.get(box)
+        return None if gate is None else gate.state
+
+    def boxes(self) -> list[BoxRow]:
+        """Those that have a gate."""
+        found = (self._core.rows.box(guid) for guid in self._gates)
+        return [box for box in found if box is not None]
+
+    # What the shell tells
+
+    def seen(self, box: str, seen: Seen, now: float) -> None:
+        """The file system told something of a mailbox."""
+        gate = self._gates.get(box)
+        if gate is None:
+            return
+        if gate.state is GateState.SHUT and (seen.reads or seen.brought):
+            gate.again_at = now
+            gate.has_changed |= seen.brought
+        elif gate.state in (GateState.OPEN, GateState.LOOKING, GateState.OPENING) and (seen.released or seen.brought):
+            gate.has_changed = True
+            gate.idle_at = now + IDLE_S
+        self._active.add(box)
+
+    def worked(self, works: Sequence[Work], now: float) -> None:
+        """Works were done: mailboxes came or went."""
+        for work in works:
+            if isinstance(work, MakeBox):
+                self._add(work.box)
+            elif isinstance(work, RemoveBox):
+                self._drop(work.box, now)
+
+    def allow(self, box: str, now: float) -> None:
+        """An operator says that messages which are missing were expunged."""
+        self._allowed.add(box)
+        self.seen(box, Seen(brought=True), now)
+
+    def orders(self, standing: Container[str], now: float) -> list[GateOrder]:
+        """What the store has to do now; each is to be told as done. `standing`: users whose files lag behind the rows,
+        so that they cannot be compared."""
+        found = []
+        for guid in sorted(self._active):
+            gate, box = self._gates[guid], self._core.rows.box(guid)
+            if box is None or gate.is_asked or gate.again_at > now or gate.state not in _WORKS:
+                continue
+            if box.user in standing:
+                gate.again_at = now + RETRY_S
+            else:
+                gate.is_asked, gate.again_at = True, float("inf")
+                found.append(self._order(gate, box))
+        return found
+
+    def done(self, order: GateOrder, result: GateResult, now: float) -> None:
+        """How an order ended. Nothing has changed in the rows since it was done."""
+        gate, box = self._gates.get(order.box), self._core.rows.box(order.box)
+        if gate is None or box is None:
+            return
+        gate.is_asked = False
+        if result.is_busy or result.why:
+            gate.again_at = now + (BUSY_S if result.is_busy else RETRY_S)
+            self._core.note("gate_failed", f"{box.user} {box.name}: {result.why}") if result.why else None
+            return
+        if result.found is not None and self._adopt(gate, box, result.found, now):
+            gate.needs_texts, gate.again_at = True, now
+            return
+        gate.needs_texts = False
+        gate.move(GateTrigger.DONE)
+        if gate.state is GateState.SHUT:
+            self._saving.unlock(CLIENT, gate.box, now)
+            gate.has_changed = result.found is not None and result.found.unlisted > 0
+            gate.again_at = now if gate.has_changed else float("inf")
+        elif order.work is GateWork.OPEN:
+            gate.enter_until, gate.idle_at = now + ENTER_S, now + IDLE_S
+
+    def tick(self, now: float) -> None:
+        """Bring the gates up to date with masterships, and with time."""
+        for guid in list(self._active) if self._active else ():
+            gate = self._gates[guid]
+            self._review(gate, now)
+            if gate.state is GateState.SHUT and gate.again_at == float("inf"):
+                self._active.discard(guid)
+
+    def next_deadline(self, now: float) -> float:
+        at = float("inf")
+        for guid in self._active:
+            gate = self._gates[guid]
+            at = min(at, gate.again_at)
+            if gate.state is GateState.OPEN:
+                at = min(at, max(gate.enter_until, now) if self._must_close(gate) else gate.idle_at)
+        return at
+
+    # How it does that
+
+    def _add(self, box: str) -> None:
+        if box not in self._gates:
+            self._gates[box] = Gate(box)
+            self._active.add(box)
+
+    def _drop(self, box: str, now: float) -> None:
+        if self._gates.pop(box, None) is not None:
+            self._active.discard(box)
+            self._saving.unlock(CLIENT, box, now)
+
+    def _review(self, gate: Gate, now: float) -> None:
+        if gate.state is GateState.LOOSE:
+            gate.move(GateTrigger.BEGIN)
+            gate.again_at = now
+        elif gate.state is GateState.SHUT and gate.again_at <= now:
+            self._ask(gate, now)
+        elif gate.state is GateState.WANTED:
+            self._hear(gate, now)
+        elif gate.state is GateState.OPEN:
+            self._review_open(gate, now)
+
+    def _ask(self, gate: Gate, now: float) -> None:
+        box = self._core.rows.box(gate.box)
+        assert box is not None
+        gate.again_at = float("inf")
+        gate.move(GateTrigger.WANT)
+        self._saving.lock(CLIENT, UNTAGGED, box, Lock(user=box.user, box=by_guid(box)), now)
+        self._hear(gate, now)
+
+    def _hear(self, gate: Gate, now: float) -> None:
+        """Was the LOCK granted, or refused? Who still waits, or what lies there, is seen again."""
+        if self._saving.lock_of(CLIENT, gate.box) is None:
+            gate.move(GateTrigger.REFUSED)
+            gate.again_at = now + RETRY_S
+        elif self._token(gate.box) is not None:
+            gate.move(GateTrigger.GRANTED)
+            gate.again_at = now
+
+    def _review_open(self, gate: Gate, now: float) -> None:
+        if now >= gate.idle_at or (now >= gate.enter_until and self._must_close(gate)):
+            gate.move(GateTrigger.CLOSE)
+            gate.again_at = now
+        elif gate.has_changed:
+            gate.has_changed = False
+            gate.move(GateTrigger.LOOK)
+            gate.again_at = now
+
+    def _must_close(self, gate: Gate) -> bool:
+        """Does anybody else want the mailbox, or may nobody here give out UIDs under this LOCK any more?"""
+        is_ours = self._token(gate.box) == self._mastering.tracker.token_now(gate.box)
+        return not is_ours or self._saving.is_wanted(CLIENT, gate.box)
+
+    def _token(self, box: str) -> Token | None:
+        """Of the LOCK of a mailbox's gate; None without one that was granted."""
+        lock = self._saving.lock_of(CLIENT, box)
+        return None if lock is None else self._saving.token_of(lock)
+
+    def _order(self, gate: Gate, box: BoxRow) -> GateOrder:
+        work = _WORKS[gate.state]
+        token = self._token(box.guid)
+        if work is GateWork.OPEN:
+            assert token is not None
+            return GateOrder(work, box.user, box.guid, uidnext=self._mastering.first_uid(box, token))
+        since = 0 if gate.needs_texts else box.uidnext
+        return GateOrder(work, box.user, box.guid, since, may_list=token is not None)
+
+    def _adopt(self, gate: Gate, box: BoxRow, found: FoundBox, now: float) -> bool:
+        """What Dovecot did becomes ops. Are there new messages of which more has to be told first?"""
+        token = self._token(box.guid)
+        guard = len(found.messages) + 2**32 if box.guid in self._allowed else self._guard
+        token_found = token or Token(self._mastering.root.epoch, APART)
+        awaited = self._core.merger.kept.get(box.guid, {})
+        differs = difference(self._core.rows, box, found, token_found, guard, awaited)
+        if differs.lacks_texts and not gate.needs_texts:
+            return True
+        self._allowed.discard(box.guid)
+        self._warn(gate, box, differs)
+        self._core.do(differs.expunges)
+        for save in differs.saves:
+            self._saving.adopt(CLIENT if token is not None else "", box, save, now)
+        self._core.do(differs.stores)
+        return False
+
+    def _warn(self, gate: Gate, box: BoxRow, differs: Difference) -> None:
+        if differs.missing and differs.missing != gate.missing:
+            self._core.note("expunge_guard", f"{box.user} {box.name} {differs.missing}")
+        gate.missing = differs.missing
+
+
+_WORKS: Final = {
+    GateState.SHUTTING: GateWork.SHUT,
+    GateState.OPENING: GateWork.OPEN,
+    GateState.LOOKING: GateWork.LOOK,
+}
