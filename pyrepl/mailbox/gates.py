@@ -255,7 +255,7 @@ class Gates:
         assert box is not None
         gate.again_at = float("inf")
         gate.move(GateTrigger.WANT)
-        self._saving.lock(CLIENT, UNTAGGED, box, Lock(user=box.user, box=by_guid(box)), now)
+        self._saving.lock(CLIENT, UNTAGGED, box, Lock(user=box.user, box=by_guid(box), ascending=True), now)
         self._hear(gate, now)
 
     def _hear(self, gate: Gate, now: float) -> None:

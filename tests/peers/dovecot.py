@@ -1,8 +1,9 @@
 """A Dovecot of a test's own (finder.py has the program), on free ports, in a folder that goes with it.
 
 It runs as the user of the test. A root's test has it run by `nobody`, since Dovecot reads no mail of root's; whoever
-writes its Maildirs must then be `nobody` too: `as_owner()`. Ended with the `with` by its process id, and its children
-with it.
+writes its Maildirs must then be `nobody` too: `as_owner()`. With `is_ours` root's files are what it sees as those of
+`nobody`, in a user namespace, so that any process of the test may write there. Ended with the `with` by its process id,
+and its children with it.
 """
 
 from __future__ import annotations
@@ -58,8 +59,15 @@ def as_owner() -> Iterator[None]:
 class Dovecot:
     """One running server. `mail(user)` is the Maildir of a user."""
 
-    def __init__(self, users: Sequence[str] = ("alice",), layout: str = "maildir++", settings: str = "") -> None:
-        """`settings` are lines of its configuration besides."""
+    def __init__(
+        self,
+        users: Sequence[str] = ("alice",),
+        layout: str = "maildir++",
+        settings: str = "",
+        *,
+        is_ours: bool = False,
+    ) -> None:
+        """`settings` are lines of its configuration besides. `is_ours`: the Maildirs belong to the test's own user."""
         self.imap_port, self.lmtp_port = free_port(), free_port()
         self.folder = Path(tempfile.mkdtemp(prefix="pyrepl-dovecot-"))
         self.maildirs = self.folder / "mail"
@@ -68,6 +76,7 @@ class Dovecot:
         self._settings = settings
         self._process: subprocess.Popen[bytes] | None = None
         self._owner = owner()
+        self._is_mapped = is_ours and os.geteuid() == 0
 
     def __enter__(self) -> Self:
         try:
@@ -88,9 +97,12 @@ class Dovecot:
     def start(self) -> None:
         """Run it, and wait until it lets somebody in."""
         as_user: dict[str, Any] = {}
-        if os.geteuid() == 0:
+        if os.geteuid() == 0 and not self._is_mapped:
             as_user = {"user": self._owner.pw_uid, "group": self._owner.pw_gid, "extra_groups": []}
         command = [str(finder.dovecot()), "-F", "-c", str(self.folder / "conf")]
+        if self._is_mapped:
+            ids = f"--map-user={self._owner.pw_uid}", f"--map-group={self._owner.pw_gid}"
+            command = ["unshare", "--user", *ids, "--", *command]
         with (self.folder / "out").open("ab") as out:
             self._process = subprocess.Popen(
                 command, stdout=out, stderr=out, cwd="/", preexec_fn=die_with_parent, start_new_session=True, **as_user
@@ -141,7 +153,8 @@ class Dovecot:
         (self.folder / "conf").write_text(self._configuration())
         self.folder.chmod(0o755)
         for path in (self.folder, *self.folder.iterdir()):
-            os.chown(path, self._owner.pw_uid, self._owner.pw_gid)
+            if not self._is_mapped:
+                os.chown(path, self._owner.pw_uid, self._owner.pw_gid)
 
     def _configuration(self) -> str:
         me, group = self._owner.pw_name, grp.getgrgid(self._owner.pw_gid).gr_name

@@ -84,3 +84,56 @@ def test_who_is_alive() -> None:
     ended = subprocess.Popen([sys.executable, "-c", ""])
     ended.wait()
     assert is_alive_here(os.getpid()) and is_alive_here(1) and not is_alive_here(ended.pid)
+
+
+def gated(held: bytes | None = None, keeper: int = 1) -> Rig:
+    rig = Rig(held)
+    rig.lock = UidlistLock(rig.disk, b"host", rig.sleep, 2.0, lambda pid: pid == 1, keeper=keeper)
+    return rig
+
+
+def test_a_lock_that_is_kept_names_the_keeper_and_work_is_done_under_it() -> None:
+    rig = gated()
+    rig.lock.shut(FOLDER)
+    assert rig.disk.read(PATH) == b"1:host"
+    rig.lock.take(FOLDER)
+    rig.lock.release(FOLDER)
+    rig.lock.shut(FOLDER)
+    assert rig.slept == 0 and rig.disk.read(PATH) == b"1:host"
+    rig.lock.open(FOLDER)
+    assert rig.disk.names(FOLDER) == []
+
+
+def test_a_lock_that_is_not_kept_is_not_opened() -> None:
+    rig = gated(b"1:host")
+    rig.lock.open(FOLDER)
+    assert rig.disk.read(PATH) == b"1:host"
+
+
+def test_a_lock_that_an_earlier_keeper_kept_is_taken_over() -> None:
+    gone = gated()
+    gone.lock.shut(FOLDER)
+    gone.lock = UidlistLock(gone.disk, b"host", gone.sleep, 2.0, lambda pid: True, keeper=7)
+    gone.lock.shut(FOLDER)
+    assert gone.disk.read(PATH) == b"7:host" and gone.slept == 0
+
+
+def test_to_keep_a_lock_a_dovecot_is_waited_for() -> None:
+    rig = gated(b"1:host", keeper=7)
+    with pytest.raises(LockBusy), rig.lock.without_waiting():
+        rig.lock.shut(FOLDER)
+    rig.released_after = rig.slept + 3
+    rig.lock.shut(FOLDER)
+    assert rig.disk.read(PATH) == b"7:host"
+
+
+def test_what_a_power_cut_left_is_overridden_by_many_short_looks() -> None:
+    rig = gated(b"", keeper=7)
+    for _ in range(100):
+        try:
+            with rig.lock.without_waiting():
+                rig.lock.shut(FOLDER)
+            break
+        except LockBusy:
+            continue
+    assert rig.disk.read(PATH) == b"7:host"

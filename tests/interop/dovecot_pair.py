@@ -1,0 +1,77 @@
+"""Nodes that keep the same mailboxes, each with a Dovecot of its own that knows nothing of it."""
+
+from __future__ import annotations
+
+import imaplib
+import re
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from typing import Final
+
+from tests.fault.mailbox_cluster import USER, MailboxCluster
+from tests.peers.dovecot import Dovecot
+from tests.peers.lab import Lab, wait_until
+
+_SAYS: Final = re.compile(rb"UID (\d+) FLAGS \((.*?)\) X-GUID \"?([^\" )]+)")
+Shown = dict[int, tuple[frozenset[str], str]]
+"""UID -> flags and GUID."""
+
+
+class DovecotPair:
+    """The cluster, and each node's Dovecot."""
+
+    def __init__(self, cluster: MailboxCluster, dovecots: dict[str, Dovecot]) -> None:
+        self.cluster = cluster
+        self.dovecots = dovecots
+
+    def start(self, *names: str) -> None:
+        """Start nodes, for the first time or again."""
+        for name in names:
+            settings = {"mailbox-gate": "on", "mailbox-maildir": f"{self.dovecots[name].maildirs}/%u"}
+            self.cluster.start(name, **settings)
+
+    def imap(self, name: str, folder: str = "INBOX") -> imaplib.IMAP4:
+        """A session with a folder selected."""
+        session = self.dovecots[name].imap(USER)
+        assert session.select(folder)[0] == "OK"
+        return session
+
+    def wait_equal(self, *sessions: imaplib.IMAP4) -> Shown:
+        """Wait until all sessions see the same; what that is."""
+        wait_until("all sessions see the same", lambda: len({repr(shown(each)) for each in sessions}) == 1)
+        return shown(sessions[0])
+
+
+def append(session: imaplib.IMAP4, text: bytes, flags: str = "", folder: str = "INBOX") -> int:
+    """The UID that APPEND states."""
+    status, [said] = session.append(folder, flags, "", text)
+    found = re.search(rb"APPENDUID \d+ (\d+)", said)
+    assert status == "OK" and found, said
+    return int(found[1])
+
+
+def shown(session: imaplib.IMAP4) -> Shown:
+    """What a session sees now."""
+    session.noop()
+    _, answers = session.uid("FETCH", "1:*", "(FLAGS X-GUID)")
+    found: Shown = {}
+    for answer in answers:
+        said = _SAYS.search(answer) if isinstance(answer, bytes) else None
+        if said:
+            found[int(said[1])] = frozenset({*said[2].decode().split()} - {"\\Recent"}), said[3].decode()
+    return dict(sorted(found.items()))
+
+
+@contextmanager
+def dovecot_pair(lab: Lab, names: str = "ab") -> Iterator[DovecotPair]:
+    """Nodes that have met, an INBOX, and Dovecots that told of no error."""
+    with ExitStack() as stack:
+        dovecots = {name: stack.enter_context(Dovecot(users=[USER], is_ours=True)) for name in names}
+        pair = DovecotPair(MailboxCluster(lab, names), dovecots)
+        pair.start(*names)
+        client = pair.cluster.client(names[0])
+        client.create(USER, "INBOX")
+        client.check()
+        yield pair
+        for dovecot in dovecots.values():
+            assert "Corrupted" not in dovecot.log() and "Error" not in dovecot.log(), dovecot.log()

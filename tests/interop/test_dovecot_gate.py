@@ -1,0 +1,66 @@
+"""Two nodes, a real Dovecot on each that knows nothing of them: what clients of either do, those of both see."""
+
+from __future__ import annotations
+
+import threading
+
+from tests.interop.dovecot_pair import append, dovecot_pair, shown
+from tests.peers.lab import Lab, wait_until
+
+TEXT = b"Subject: one\r\n\r\nline\r\n"
+
+
+def test_both_append_and_both_see_it(lab: Lab) -> None:
+    with dovecot_pair(lab) as pair:
+        one, two = pair.imap("a"), pair.imap("b")
+        first = append(one, TEXT, "(\\Seen kw)")
+        wait_until("b's client sees it", lambda: first in shown(two))
+        second = append(two, TEXT)
+        assert second > first
+        third = append(one, TEXT)
+        assert third > second
+        found = pair.wait_equal(one, two)
+        assert list(found) == [first, second, third] and found[first][0] == {"\\Seen", "kw"}
+
+
+def test_flags_and_expunges_of_either_side(lab: Lab) -> None:
+    with dovecot_pair(lab) as pair:
+        one, two = pair.imap("a"), pair.imap("b")
+        uids = [append(one, TEXT) for _ in range(4)]
+        wait_until("b's client sees them", lambda: list(shown(two)) == uids)
+        two.uid("STORE", str(uids[0]), "+FLAGS", "(\\Flagged work)")
+        one.uid("STORE", str(uids[1]), "+FLAGS", "(\\Answered)")
+        wait_until("a sees the flag", lambda: shown(one)[uids[0]][0] == {"\\Flagged", "work"})
+        one.uid("STORE", str(uids[0]), "-FLAGS", "(work)")
+        two.uid("STORE", str(uids[2]), "+FLAGS", "(\\Deleted)")
+        two.expunge()
+        wait_until("a sees what went", lambda: uids[2] not in shown(one))
+        found = pair.wait_equal(one, two)
+        assert {uid: flags for uid, (flags, _) in found.items()} == {
+            uids[0]: {"\\Flagged"},
+            uids[1]: {"\\Answered"},
+            uids[3]: frozenset(),
+        }
+
+
+def test_both_append_at_the_same_time(lab: Lab) -> None:
+    with dovecot_pair(lab) as pair:
+        given: dict[str, list[int]] = {"a": [], "b": []}
+
+        def write(name: str) -> None:
+            session = pair.imap(name)
+            for number in range(20):
+                given[name].append(append(session, f"Subject: {name} {number}\r\n\r\nx\r\n".encode()))
+
+        threads = [threading.Thread(target=write, args=(name,)) for name in given]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(120)
+        found = pair.wait_equal(pair.imap("a"), pair.imap("b"))
+        assert sorted(given["a"] + given["b"]) == list(found), "every APPENDUID is true"
+        for name, uids in given.items():
+            session = pair.imap(name)
+            for number, uid in enumerate(uids):
+                _, [(_, head), _] = session.uid("FETCH", str(uid), "(BODY.PEEK[HEADER.FIELDS (SUBJECT)])")
+                assert f"Subject: {name} {number}".encode() in head

@@ -1,0 +1,95 @@
+"""What the kernel tells of lock files and new mail."""
+
+from __future__ import annotations
+
+import errno
+import os
+import time
+from pathlib import Path
+
+import pytest
+from inotify_simple import INotify
+
+from pyrepl.daemon.mailbox.files import DiskFiles
+from pyrepl.daemon.mailbox.gate_watch import GateWatch
+from pyrepl.daemon.mailbox.uidlist_lock import UidlistLock
+from pyrepl.mailbox.gates import Seen
+from tests.unit.daemon.rig import in_loop, until
+
+BOX = "1" * 32
+
+
+class Rig:
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.woken = 0
+        (folder / "new").mkdir()
+        self.watch = GateWatch(self._wake)
+        self.watch.follow(BOX, os.fsencode(folder))
+        self.path = folder / "dovecot-uidlist.lock"
+        self.lock = UidlistLock(DiskFiles(), b"host", time.sleep, keeper=os.getpid())
+
+    def _wake(self) -> None:
+        self.woken += 1
+
+    def take(self, *ours: str) -> list[tuple[str, Seen]]:
+        return self.watch.take(ours)
+
+
+@in_loop
+async def test_who_reads_the_lock_file_is_seen_and_wakes(tmp_path: Path) -> None:
+    rig = Rig(tmp_path)
+    rig.lock.shut(os.fsencode(tmp_path))
+    assert rig.take(BOX) == [], "that was this process"
+    rig.path.read_bytes()
+    await until(lambda: rig.woken > 0, "it wakes")
+    assert rig.take() == [(BOX, Seen(reads=True))] and rig.take() == []
+    rig.watch.close()
+
+
+@in_loop
+async def test_dovecots_lock_file_goes_and_ours_is_no_news(tmp_path: Path) -> None:
+    rig = Rig(tmp_path)
+    folder = os.fsencode(tmp_path)
+    rig.path.write_bytes(b"1:host")
+    rig.path.unlink()
+    assert rig.take() == [(BOX, Seen(reads=True, released=True))]
+    rig.lock.shut(folder)
+    rig.take(BOX)
+    rig.lock.take(folder)
+    rig.lock.release(folder)
+    rig.lock.open(folder)
+    assert rig.take() == [] and not rig.path.exists()
+    rig.watch.close()
+
+
+@in_loop
+async def test_new_mail_is_seen(tmp_path: Path) -> None:
+    rig = Rig(tmp_path)
+    (tmp_path / "text").write_bytes(b"x")
+    (tmp_path / "text").rename(tmp_path / "new" / "1.vm")
+    assert rig.take() == [(BOX, Seen(brought=True))]
+    rig.watch.close()
+
+
+@in_loop
+async def test_a_folder_that_is_gone_is_forgotten(tmp_path: Path) -> None:
+    rig = Rig(tmp_path)
+    (tmp_path / "new").rmdir()
+    rig.take()
+    with pytest.raises(OSError, match="No such file"):
+        rig.watch.follow(BOX, os.fsencode(tmp_path))
+    rig.watch.close()
+
+
+@in_loop
+async def test_too_few_watches_are_said_to_be_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rig = Rig(tmp_path)
+
+    def full(self: INotify, path: bytes, mask: int) -> int:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(INotify, "add_watch", full)
+    with pytest.raises(OSError, match=r"raise fs\.inotify\.max_user_watches"):
+        rig.watch.follow(BOX, os.fsencode(tmp_path))
+    rig.watch.close()

@@ -1,0 +1,117 @@
+"""What mail programs did, from what files hold and rows say."""
+
+from __future__ import annotations
+
+from pyrepl.mailbox.compare import Found, FoundBox, Text, difference
+from pyrepl.mailbox.core import Core
+from pyrepl.mailbox.rows import BoxRow
+from pyrepl.mailbox.verbs import Create, Expunge, Op, Save, Store
+from pyrepl.mailbox.words import Box, Token
+from tests.simulation.mailbox.memory_rows import MemoryRows
+
+GUID = "1" * 32
+TOKEN = Token(3, 1)
+TEXT = Text(5, 1_700_000_000, (7,))
+
+
+class Rig:
+    """INBOX with messages G1 to Gn under the UIDs 1 to n."""
+
+    def __init__(self, messages: int = 0) -> None:
+        self.core = Core("a", MemoryRows(), ())
+        self.do(Create(user="alice", box=Box("INBOX"), id=GUID, uidvalidity=7))
+        for uid in range(1, messages + 1):
+            self.do(self.save(f"G{uid}", uid))
+
+    def do(self, *ops: Op) -> None:
+        self.core.do(list(ops))
+
+    def save(self, guid: str, uid: int, *flags: str) -> Save:
+        return Save(user="alice", box=Box(GUID, True), uid=uid, guid=guid, size=1, received=1, flags=flags, token=TOKEN)
+
+    @property
+    def box(self) -> BoxRow:
+        box = self.core.rows.box(GUID)
+        assert box is not None
+        return box
+
+    def ops(self, *found: Found, keywords: frozenset[str] = frozenset(), guard: int = 100) -> list[Op]:
+        differs = difference(self.core.rows, self.box, FoundBox(found, keywords), TOKEN, guard)
+        return [*differs.expunges, *differs.saves, *differs.stores]
+
+
+def as_found(uid: int, *flags: str, guid: str = "", text: Text | None = None) -> Found:
+    return Found(uid, guid or f"G{uid}", frozenset(flags), text)
+
+
+def test_nothing_differs() -> None:
+    assert Rig(2).ops(as_found(1), as_found(2)) == []
+
+
+def test_a_new_line_is_a_save() -> None:
+    [save] = Rig(1).ops(as_found(1), as_found(2, "\\Seen", "kw", text=TEXT))
+    assert isinstance(save, Save)
+    assert (save.uid, save.guid, save.flags, save.size, save.sum) == (2, "G2", ("\\Seen", "kw"), 5, (7,))
+    assert save.token == TOKEN and save.received == 1_700_000_000
+
+
+def test_of_a_new_message_more_has_to_be_told() -> None:
+    rig = Rig()
+    differs = difference(rig.core.rows, rig.box, FoundBox((as_found(1),)), TOKEN, 100)
+    assert differs.lacks_texts and differs.saves == []
+
+
+def test_a_missing_file_is_an_expunge_of_what_we_know() -> None:
+    rig = Rig(2)
+    [expunge] = rig.ops(as_found(2))
+    assert isinstance(expunge, Expunge) and expunge.guids == ("G1",)
+    row = rig.core.rows.message(GUID, "G1")
+    assert row is not None and expunge.kills == row.dots
+
+
+def test_flags_are_compared_with_the_row_and_told_as_changes() -> None:
+    rig = Rig()
+    rig.do(*(rig.save(f"G{uid}", uid, "\\Seen", "kw") for uid in (1, 2, 3)))
+    stores = rig.ops(
+        *(as_found(uid, "\\Flagged", "kw") for uid in (1, 2)), as_found(3, "\\Seen"), keywords=frozenset({"kw"})
+    )
+    assert [(op.guids, op.add, op.remove) for op in stores if isinstance(op, Store)] == [
+        (("G3",), (), ("kw",)),
+        (("G1", "G2"), ("\\Flagged",), ("\\Seen",)),
+    ]
+
+
+def test_a_keyword_that_no_file_can_show_was_not_removed() -> None:
+    rig = Rig()
+    rig.do(rig.save("G1", 1, "27th"))
+    assert rig.ops(as_found(1)) == []
+
+
+def test_a_message_under_a_higher_uid_went_and_came() -> None:
+    expunge, save = Rig(1).ops(as_found(5, guid="G1", text=TEXT))
+    assert isinstance(expunge, Expunge) and expunge.guids == ("G1",)
+    assert isinstance(save, Save) and (save.uid, save.guid) == (5, "G1")
+
+
+def test_what_was_expunged_elsewhere_does_not_come_back() -> None:
+    rig = Rig(1)
+    row = rig.core.rows.message(GUID, "G1")
+    assert row is not None
+    rig.do(Expunge(user="alice", box=Box(GUID, True), guids=("G1",), kills=row.dots))
+    assert rig.ops(as_found(1, text=TEXT)) == []
+    assert [type(op) for op in rig.ops(as_found(2, guid="G1", text=TEXT))] == [Save]
+
+
+def test_too_many_missing_ones_are_believed_to_be_an_accident() -> None:
+    rig = Rig(10)
+    there = [as_found(uid) for uid in range(1, 5)]
+    assert rig.ops(*there, guard=5) == []
+    assert difference(rig.core.rows, rig.box, FoundBox(tuple(there)), TOKEN, 5).missing == 6
+    assert len(rig.ops(*there, guard=6)) == 1
+    assert len(rig.ops(*there, as_found(5), guard=2)) == 1, "half of the mailbox is there"
+
+
+def test_a_message_whose_op_comes_again_is_nobodys_new_one() -> None:
+    rig = Rig()
+    found = FoundBox((as_found(1, text=TEXT),))
+    assert difference(rig.core.rows, rig.box, found, TOKEN, 100, {"G1": 1}).saves == []

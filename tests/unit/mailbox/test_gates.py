@@ -1,0 +1,281 @@
+"""Gates: who waits at one gets the mastership, and what Dovecot did goes out before the mastership does."""
+
+from __future__ import annotations
+
+from pyrepl.mailbox.compare import Found, FoundBox, Text
+from pyrepl.mailbox.gate_states import GateState
+from pyrepl.mailbox.gates import BUSY_S, ENTER_S, IDLE_S, RETRY_S, GateOrder, GateResult, Gates, GateWork, Seen
+from pyrepl.mailbox.mastering import MasteringOptions
+from pyrepl.mailbox.members import Member, Members
+from pyrepl.mailbox.node import Node, NodeOptions
+from pyrepl.mailbox.sending import Notice
+from pyrepl.mailbox.store import AddMessage, MakeBox, RemoveBox
+from pyrepl.mailbox.tracker import TrackerOptions
+from pyrepl.mailbox.verbs import Check, Create, Expunge, Save, Store
+from pyrepl.mailbox.words import APART, Box
+from tests.simulation.mailbox.memory_rows import MemoryRows
+
+GUID = "1" * 32
+TEXT = Text(5, 1_700_000_000, ())
+READS = Seen(reads=True)
+RELEASED = Seen(released=True)
+
+
+class Rig:
+    """A node alone, INBOX, and what its store finds there."""
+
+    def __init__(self, members: str = "a", *, is_root: bool = True, accept: bool = True) -> None:
+        self.now = 0.0
+        self.found = FoundBox(())
+        self.orders: list[GateOrder] = []
+        self.notices: list[Notice] = []
+        self.saved: list[Save] = []
+        self.options = NodeOptions(MasteringOptions(tracker=TrackerOptions(accept=accept)), expunge_guard=3)
+        self.node = Node("a", Members(tuple(map(Member, members))), MemoryRows(), 0.0, self.options)
+        self.run(8.0 if is_root else 0.0)
+        self.node.core.do([Create(user="alice", box=Box("INBOX"), id=GUID, uidvalidity=7)])
+        self.round()
+        self.settle()
+
+    @property
+    def gates(self) -> Gates:
+        assert self.node.gates is not None
+        return self.node.gates
+
+    def round(self, result: GateResult | None = None) -> list[GateOrder]:
+        """As the driver's; every order ends with `result`, or with what is there."""
+        orders = self.gates.orders((), self.now)
+        for order in orders:
+            told = GateResult(None if order.work is GateWork.OPEN else self.found)
+            self.gates.done(order, result or told, self.now)
+        self.node.tick(self.now)
+        core = self.node.core
+        works = [*core.works(), *core.removals()]
+        assert not any(isinstance(work, AddMessage) for work in works), "what Dovecot saved is there already"
+        self.gates.worked(works, self.now)
+        self.notices += core.notices()
+        self.orders += orders
+        core.sends()
+        return orders
+
+    def run(self, seconds: float) -> None:
+        for _ in range(int(seconds * 10)):
+            self.now += 0.1
+            self.round()
+
+    def settle(self) -> None:
+        """Rounds, until nothing follows: what a round tells the node shows in the next."""
+        while self.round() or self.round():
+            pass
+
+    def see(self, seen: Seen) -> list[GateWork]:
+        """The file system tells something; what the store has to do then."""
+        self.orders.clear()
+        self.gates.seen(GUID, seen, self.now)
+        self.settle()
+        return [order.work for order in self.orders]
+
+    def state(self) -> GateState | None:
+        return self.gates.state(GUID)
+
+    def messages(self) -> dict[int, str]:
+        return {row.uid: row.guid for row in self.node.core.rows.messages(GUID)}
+
+    def ops(self) -> list[object]:
+        return list(self.node.core.rows.ops("a", 1, 100))
+
+
+def mail(*uids: int) -> FoundBox:
+    return FoundBox(tuple(Found(uid, f"G{uid}", frozenset(), TEXT) for uid in uids))
+
+
+def test_a_new_mailbox_is_shut_at_once() -> None:
+    rig = Rig()
+    assert [order.work for order in rig.orders] == [GateWork.SHUT] and rig.state() is GateState.SHUT
+
+
+def test_mailboxes_of_before_are_shut_at_the_start() -> None:
+    rig = Rig()
+    again = Node("a", rig.node.members, rig.node.core.rows, rig.now, rig.options)
+    assert again.gates is not None
+    again.tick(rig.now)
+    assert [order.work for order in again.gates.orders((), rig.now)] == [GateWork.SHUT]
+
+
+def test_who_waits_at_a_gate_gets_it_opened() -> None:
+    rig = Rig()
+    assert rig.see(READS) == [GateWork.OPEN] and rig.state() is GateState.OPEN
+    assert rig.orders[0].uidnext == 1
+    assert rig.see(READS) == [], "it is open"
+
+
+def test_what_dovecot_saved_goes_out_under_the_mastership() -> None:
+    rig = Rig()
+    rig.see(READS)
+    rig.found = mail(1, 2)
+    assert rig.see(RELEASED) == [GateWork.LOOK] and rig.messages() == {1: "G1", 2: "G2"}
+    assert all(isinstance(op, Save) and op.token.term != APART for op in rig.ops() if getattr(op, "token", None))
+    assert rig.orders[0].may_list and rig.state() is GateState.OPEN
+
+
+def test_flags_and_expunges_of_dovecot_become_ops() -> None:
+    rig = Rig()
+    rig.see(READS)
+    rig.found = mail(1, 2)
+    rig.see(RELEASED)
+    rig.found = FoundBox((Found(2, "G2", frozenset({"\\Seen"})),))
+    rig.see(RELEASED)
+    assert [type(op) for op in rig.ops()] == [Save, Save, Expunge, Store] and rig.messages() == {2: "G2"}
+
+
+def test_a_gate_that_nobody_uses_is_shut() -> None:
+    rig = Rig()
+    rig.see(READS)
+    rig.run(IDLE_S - 1)
+    assert rig.state() is GateState.OPEN
+    rig.see(RELEASED)
+    rig.run(IDLE_S - 1)
+    assert rig.state() is GateState.OPEN
+    rig.run(2)
+    assert rig.state() is GateState.SHUT
+    assert rig.see(READS) == [GateWork.OPEN]
+
+
+def test_a_task_here_has_the_gate_shut_first_but_who_waited_may_come_in() -> None:
+    rig = Rig()
+    rig.see(READS)
+    done: list[dict[int, str]] = []
+    rig.node.saving.tasks.add(
+        {GUID}, lambda tokens, now: done.append(rig.messages()), lambda reason, now: None, rig.now
+    )
+    rig.round()
+    assert rig.state() is GateState.OPEN and done == []
+    rig.now += ENTER_S
+    rig.found = mail(1)
+    rig.round()
+    rig.settle()
+    assert done == [{1: "G1"}] and rig.state() is GateState.SHUT
+
+
+def test_a_lock_file_that_dovecot_has_is_asked_for_again_soon() -> None:
+    rig = Rig()
+    rig.see(READS)
+    rig.gates.seen(GUID, RELEASED, rig.now)
+    rig.round()
+    [look] = rig.round(GateResult(is_busy=True))
+    assert look.work is GateWork.LOOK and rig.round() == []
+    rig.now += BUSY_S
+    assert [order.work for order in rig.round()] == [GateWork.LOOK] and rig.state() is GateState.OPEN
+
+
+def test_what_fails_is_noted_and_tried_again_later() -> None:
+    rig = Rig()
+    rig.gates.seen(GUID, READS, rig.now)
+    rig.round()
+    rig.round(GateResult(why="no disk"))
+    assert rig.notices[-1] == Notice("gate_failed", "alice INBOX: no disk") and rig.round() == []
+    assert rig.gates.next_deadline(rig.now) == rig.now + RETRY_S
+    rig.now += RETRY_S
+    rig.settle()
+    assert rig.state() is GateState.OPEN
+
+
+def test_files_that_lag_behind_the_rows_are_not_compared() -> None:
+    rig = Rig()
+    rig.gates.seen(GUID, READS, rig.now)
+    rig.node.tick(rig.now)
+    assert rig.gates.orders({"alice"}, rig.now) == []
+    rig.now += RETRY_S
+    rig.settle()
+    assert rig.state() is GateState.OPEN
+
+
+def test_mail_without_a_uid_has_the_gate_opened_and_gets_one() -> None:
+    rig = Rig()
+    assert rig.see(Seen(brought=True)) == [GateWork.OPEN, GateWork.LOOK]
+    assert rig.orders[1].may_list
+
+
+def test_mail_that_came_before_the_start_too() -> None:
+    rig = Rig()
+    rig.node.gates = None
+    gates = Gates(rig.node.core, rig.node.mastering, rig.node.saving, 3)
+    rig.node.gates = gates
+    rig.found = FoundBox((), unlisted=1)
+    rig.orders.clear()
+    rig.round()
+    rig.round()
+    rig.found = mail(1)
+    rig.settle()
+    assert [order.work for order in rig.orders] == [GateWork.SHUT, GateWork.OPEN, GateWork.LOOK]
+    assert rig.messages() == {1: "G1"}
+
+
+def test_what_dovecot_did_without_us_counts_as_apart() -> None:
+    rig = Rig()
+    gates = Gates(rig.node.core, rig.node.mastering, rig.node.saving, 3)
+    rig.node.gates = gates
+    rig.found = mail(1)
+    rig.settle()
+    [save] = [op for op in rig.ops() if isinstance(op, Save)]
+    assert save.token is not None and save.token.term == APART
+
+
+def test_of_unexpected_messages_more_is_asked() -> None:
+    rig = Rig()
+    rig.see(READS)
+    rig.found = FoundBox((Found(1, "G1", frozenset()),))
+    rig.gates.seen(GUID, RELEASED, rig.now)
+    rig.round()
+    [first] = rig.round()
+    rig.found = mail(1)
+    [second] = rig.round()
+    assert (first.since, second.since) == (1, 0) and rig.messages() == {1: "G1"}
+
+
+def test_without_a_majority_it_opens_far_above_what_others_give_out() -> None:
+    rig = Rig("abc", is_root=False)
+    rig.run(20)
+    rig.see(READS)
+    assert rig.state() is GateState.OPEN
+    assert rig.orders[-1].uidnext == 100_001
+
+
+def test_without_a_majority_it_stays_shut_if_so_configured() -> None:
+    rig = Rig("abc", is_root=False, accept=False)
+    rig.run(20)
+    rig.gates.seen(GUID, READS, rig.now)
+    rig.run(5)
+    assert rig.state() is GateState.WANTED
+    rig.run(6)
+    assert rig.state() is not GateState.OPEN and not any(order.work is GateWork.OPEN for order in rig.orders)
+
+
+def test_an_accident_expunges_nothing_until_it_is_allowed() -> None:
+    rig = Rig()
+    rig.see(READS)
+    rig.found = mail(1, 2, 3, 4, 5)
+    rig.see(RELEASED)
+    rig.found = mail(1)
+    rig.see(RELEASED)
+    assert len(rig.messages()) == 5 and rig.notices[-1] == Notice("expunge_guard", "alice INBOX 4")
+    rig.gates.allow(GUID, rig.now)
+    rig.settle()
+    assert rig.messages() == {1: "G1"}
+
+
+def test_a_mailbox_that_goes_leaves_no_lock_behind() -> None:
+    rig = Rig()
+    rig.see(READS)
+    rig.gates.worked([RemoveBox("alice", GUID)], rig.now)
+    assert rig.state() is None and not rig.node.mastering.tracker.boxes[GUID].locks
+    rig.gates.worked([MakeBox("alice", GUID, "INBOX", 7, 1)], rig.now)
+    rig.settle()
+    assert rig.state() is GateState.SHUT and [box.guid for box in rig.gates.boxes()] == [GUID]
+
+
+def test_a_check_of_the_node_is_answered_beside_an_open_gate() -> None:
+    rig = Rig()
+    rig.see(READS)
+    rig.node.hear_mail("m", "1", Check(), "", rig.now)
+    assert [reply.tag for reply in rig.node.core.replies()] == ["1"]
