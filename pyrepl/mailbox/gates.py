@@ -50,6 +50,11 @@ IDLE_S: Final = 10.0
 """A gate at which nothing happened for so long is shut."""
 
 
+PATIENCE_S: Final = 3.0
+"""So long a node is apart until its gates are opened all the same: clients can wait, and UIDs that were given out apart
+may have to change."""
+
+
 class GateWork(enum.Enum):
     """What the store is to do."""
 
@@ -130,6 +135,8 @@ class Gates:
         self._gates: Final[dict[str, Gate]] = {}
         self._active: Final[set[str]] = set()
         self._allowed: Final[set[str]] = set()
+        self._apart_at = float("inf")
+        """Since when this node is apart; infinity if it is not."""
         for user in core.rows.users():
             for box in core.rows.boxes(user):
                 if is_visible(core.rows, box):
@@ -212,6 +219,7 @@ class Gates:
 
     def tick(self, now: float) -> None:
         """Bring the gates up to date with masterships, and with time."""
+        self._apart_at = min(self._apart_at, now) if self._mastering.tracker.is_apart else float("inf")
         for guid in list(self._active) if self._active else ():
             gate = self._gates[guid]
             self._review(gate, now)
@@ -259,11 +267,14 @@ class Gates:
         self._hear(gate, now)
 
     def _hear(self, gate: Gate, now: float) -> None:
-        """Was the LOCK granted, or refused? Who still waits, or what lies there, is seen again."""
+        """Was the LOCK granted, or refused?"""
+        token = self._token(gate.box)
+        if token is not None and token.term == APART and now < self._apart_at + PATIENCE_S:
+            self._saving.unlock(CLIENT, gate.box, now)
         if self._saving.lock_of(CLIENT, gate.box) is None:
             gate.move(GateTrigger.REFUSED)
             gate.again_at = now + RETRY_S
-        elif self._token(gate.box) is not None:
+        elif token is not None:
             gate.move(GateTrigger.GRANTED)
             gate.again_at = now
 

@@ -12,6 +12,7 @@ from tests.fault.mailbox_cluster import USER, MailboxCluster
 from tests.peers.dovecot import Dovecot
 from tests.peers.lab import Lab, wait_until
 
+SETTINGS: Final = {"mailbox-gate": "on", "mailbox-lease": "5000", "mailbox-root-timeout": "2000"}
 _SAYS: Final = re.compile(rb"UID (\d+) FLAGS \((.*?)\) X-GUID \"?([^\" )]+)")
 Shown = dict[int, tuple[frozenset[str], str]]
 """UID -> flags and GUID."""
@@ -27,8 +28,8 @@ class DovecotPair:
     def start(self, *names: str) -> None:
         """Start nodes, for the first time or again."""
         for name in names:
-            settings = {"mailbox-gate": "on", "mailbox-maildir": f"{self.dovecots[name].maildirs}/%u"}
-            self.cluster.start(name, **settings)
+            own = {"mailbox-maildir": f"{self.dovecots[name].maildirs}/%u"}
+            self.cluster.start(name, **SETTINGS, **own)
 
     def imap(self, name: str, folder: str = "INBOX") -> imaplib.IMAP4:
         """A session with a folder selected."""

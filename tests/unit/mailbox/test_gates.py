@@ -4,7 +4,18 @@ from __future__ import annotations
 
 from pyrepl.mailbox.compare import Found, FoundBox, Text
 from pyrepl.mailbox.gate_states import GateState
-from pyrepl.mailbox.gates import BUSY_S, ENTER_S, IDLE_S, RETRY_S, GateOrder, GateResult, Gates, GateWork, Seen
+from pyrepl.mailbox.gates import (
+    BUSY_S,
+    ENTER_S,
+    IDLE_S,
+    PATIENCE_S,
+    RETRY_S,
+    GateOrder,
+    GateResult,
+    Gates,
+    GateWork,
+    Seen,
+)
 from pyrepl.mailbox.mastering import MasteringOptions
 from pyrepl.mailbox.members import Member, Members
 from pyrepl.mailbox.node import Node, NodeOptions
@@ -236,9 +247,18 @@ def test_of_unexpected_messages_more_is_asked() -> None:
 def test_without_a_majority_it_opens_far_above_what_others_give_out() -> None:
     rig = Rig("abc", is_root=False)
     rig.run(20)
-    rig.see(READS)
+    assert rig.see(READS) == [GateWork.OPEN]
     assert rig.state() is GateState.OPEN
     assert rig.orders[-1].uidnext == 100_001
+
+
+def test_who_is_apart_for_a_moment_lets_clients_wait() -> None:
+    rig = Rig("abc", is_root=False)
+    assert rig.see(READS) == [] and rig.state() is GateState.SHUT
+    rig.run(PATIENCE_S - 1)
+    assert rig.state() is GateState.SHUT
+    rig.run(2 + RETRY_S)
+    assert rig.state() is GateState.OPEN
 
 
 def test_without_a_majority_it_stays_shut_if_so_configured() -> None:
