@@ -8,7 +8,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 # Twice as many as there are cores on the machines that CI has: tests of servers mostly wait for them.
 WORKERS ?= 4
-SOURCES := pyrepl cli bench tests examples setup.py setup_shown.py
+SOURCES := pyrepl cli bench manual tests examples setup.py setup_shown.py
 FORM := $(if $(filter-out 0,$(PYREPL_PURE)),pure,compiled)
 LIST_KERNELS := import tomllib; \
 	tools = tomllib.load(open("pyproject.toml", "rb"))["tool"]["pyrepl"]["kernels"]; \
@@ -21,7 +21,7 @@ PIP := $(BIN)/pip install -q --disable-pip-version-check
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo demo-mailboxes build test test-pure matrix simulate fuzz bench lint format peers clean
+.PHONY: help demo demo-mailboxes build test test-pure matrix simulate fuzz bench lint format site man peers clean
 
 help:
 	@echo "make demo     a master, a replica, a cut and its healing, on this machine, in a minute"
@@ -36,6 +36,8 @@ help:
 	@echo "make bench    figures against Redis 8.2, side by side (BENCH='commands start', ROUNDS=5, SCALE=1; default all)"
 	@echo "make lint     ruff, mypy --strict, import rules"
 	@echo "make format   ruff, rewriting"
+	@echo "make site     the manual as a site, in build/manual/site"
+	@echo "make man      pages for man(1), in build/manual/man"
 	@echo "make clean    remove .venv and .peers"
 
 $(BIN)/python:
@@ -118,6 +120,19 @@ lint: .venv/.for-tests
 	$(BIN)/ruff format --check $(SOURCES)
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+.venv/.for-site: .venv/.installed docs/requirements.txt
+	$(PIP) -r docs/requirements.txt
+	@touch $@
+
+# Strict: a link that leads nowhere fails it. The variable is for a notice about MkDocs 2 in each run.
+site: .venv/.for-site
+	@rm -rf build/manual/pages
+	$(BIN)/python -m manual.site build/manual/pages
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
+
+man: .venv/.installed
+	$(BIN)/python -m manual.man build/manual/man
 
 format: .venv/.for-tests
 	$(BIN)/ruff check --fix $(SOURCES)
