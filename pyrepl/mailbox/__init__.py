@@ -27,6 +27,7 @@ Ops, which all nodes apply:
     merging              what they change; flags, modseqs, boxes are its rules
     core                 made, applied, kept, told
     resync               how a member gets what it missed
+    mending              texts that the store lost
     checks               who waits until all is everywhere
     refusals             what no member says that is in order
     recovery             what a crash left between store and rows, and what mail programs did meanwhile

@@ -81,6 +81,8 @@ class Core:
         """(user, GUID) -> text that was fetched for an op that waits; None if nobody has it any more."""
         self.lacking: Final[dict[Dot, tuple[str, str]]] = {}
         """Op that is due -> the text that it needs first."""
+        self.missing: Final[dict[tuple[str, str], str]] = {}
+        """(mailbox, GUID) of a message whose text the store did not find -> its user."""
         self._told: dict[Dot, dict[str, str]] = {}
         """Op that waits and was sent to us with a tag -> whom to answer when it is applied, and with which."""
         self.late: Final[list[tuple[str, Crossed]]] = []
@@ -114,6 +116,9 @@ class Core:
     def ended(self, ended: Sequence[Ended]) -> None:
         """How works ended; none has failed. A message whose UID somebody else gave out meanwhile gets another one."""
         for work, result in ended:
+            if result.outcome is Outcome.NO_TEXT and isinstance(work, AddMessage):
+                self.missing[work.box, work.guid] = work.user
+                self.note("text_missing", f"{work.user} {work.guid}")
             if result.outcome is Outcome.TOO_LOW and isinstance(work, AddMessage | MoveMessage):
                 self._set_aside(work, result.next_uid)
 
@@ -124,6 +129,15 @@ class Core:
         if row is not None and row.uid == work.uid:
             self.rows.put_message(row._replace(uid=UNPLACED))
             self.unsettled.add(work.box)
+
+    def mend(self, box: str, guid: str, text: str) -> None:
+        """The text of a message that is missing has come."""
+        user, row = self.missing.pop((box, guid), None), self.rows.message(box, guid)
+        if user is None or row is None:
+            self.let_go(text)
+        else:
+            what = (guid, row.uid, row.set_flags(), row.received, row.size, text, row.dots[0])
+            self._works.append(AddMessage(user, box, *what))
 
     def removals(self) -> list[Work]:
         """What is to be done after the commit."""

@@ -3,7 +3,7 @@
 Not here: connections, files and the database, which the shell has. What is asked of it: do the works that `works()`
 gives, commit the rows, then let `sends()` and `replies()` go.
 
-A tag's first letter says whose answer comes back: r elections, g GIVE, s SYNC, f FETCH, c CHECK, o ops.
+A tag's first letter says whose answer comes back: r elections, g GIVE, s SYNC, f and m FETCH, c CHECK, o ops.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from pyrepl.mailbox.journal_ops import by_guid
 from pyrepl.mailbox.mail_side import MailSide
 from pyrepl.mailbox.mastering import GIVE, Mastering, MasteringOptions
 from pyrepl.mailbox.members import Members
+from pyrepl.mailbox.mending import MEND, Mending
 from pyrepl.mailbox.refusals import why_not
 from pyrepl.mailbox.resync import FETCH, Resync
 from pyrepl.mailbox.root import TAG as ROOT
@@ -71,6 +72,7 @@ class Node:
         self.mastering: Final = Mastering(self.core, members, now, options.mastering)
         self.saving: Final = Saving(self.core, self.mastering)
         self.resync: Final = Resync(self.core, now)
+        self.mending: Final = Mending(self.core, now)
         self.checks: Final = Checks(self.core)
         self.mail: Final = MailSide(self.core, self.mastering, self.saving, self.checks, options.unix_s)
         guard = options.expunge_guard
@@ -101,6 +103,7 @@ class Node:
         if peer in self.core.peers:
             self.resync.link_down(self.core.peers[peer])
             self.checks.link_down(peer)
+            self.mending.link_down(peer)
         self.mastering.link(peer, False, now)
         self._finish(now)
 
@@ -112,6 +115,8 @@ class Node:
         """A command or an answer of a member; `text` names its text in the drop folder."""
         if peer in self.core.peers and isinstance(command, Op) and command.at is not None:
             self.core.hear(peer, tag, command, text)
+        elif peer in self.core.peers and isinstance(command, Ok | No | Bad) and tag[0] == MEND:
+            self.mending.answered(peer, tag, command, text)
         elif peer in self.core.peers and isinstance(command, Ok) and tag[0] == FETCH:
             self.resync.answered(self.core.peers[peer], tag, command, text)
         else:
@@ -170,6 +175,7 @@ class Node:
         """The time has come for something, or may have."""
         self.mastering.tick(now)
         self.resync.tick(now)
+        self.mending.tick(now)
         if now >= self._settle_at:
             self._settle_at = float("inf")
             self._settle(now)
@@ -179,6 +185,7 @@ class Node:
         return min(
             self.mastering.next_deadline(now),
             self.resync.next_deadline(),
+            self.mending.next_deadline(),
             self.checks.next_deadline(),
             self.saving.next_deadline(),
             self._settle_at,

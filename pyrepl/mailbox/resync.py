@@ -130,7 +130,6 @@ class Resync:
         refused = self._refused.setdefault(at, set())
         ups = [peer.name for peer in self.core.peers.values() if peer.is_up and peer.name not in refused]
         if not ups:
-            refused.clear()
             return
         peer = at.origin if at.origin in ups else ups[0]
         tag = self._tag(FETCH)
@@ -158,6 +157,8 @@ class Resync:
         if now < self._look_at:
             return
         self._look_at = now + LOOK_S
+        # Whoever had not the text may have it by now.
+        self._refused.clear()
         vector = self.core.journal.vector()
         for peer in self.core.peers.values():
             if peer.is_up and vector != self._told_held:

@@ -29,7 +29,8 @@ class Outcome(enum.Enum):
 
     DONE = "done"
     NO_TEXT = "no text"
-    """The message's text is neither in the drop folder nor in another mailbox of the user: it has to be FETCHed."""
+    """The message's text is neither in the drop folder nor in another mailbox of the user: it is FETCHed, and the work
+    is told anew."""
     TOO_LOW = "too low"
     """The UID is below the next one, as somebody else gave it out: the message is kept aside, as with UID 0."""
     FAILED = "failed"

@@ -1,0 +1,85 @@
+"""Messages whose text is not in the store though their rows are: their texts are fetched from whoever has them.
+
+It happens where a text was to be linked from another mailbox, and somebody took that away by hand. Members are asked
+one after the other; when all that can be reached have said no, it is tried again after a pause. What is missing here is
+known until the node ends: at its next start it is told as missing.
+
+Not here: texts without which an op cannot be applied (resync.py).
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple, final
+
+from pyrepl.mailbox.answers import Ok
+from pyrepl.mailbox.core import Core
+from pyrepl.mailbox.verbs import Command, Fetch
+
+MEND: Final = "m"
+LOOK_S: Final = 1.0
+PAUSE_S: Final = 60.0
+MOST_AT_ONCE: Final = 20
+"""Texts that are asked for at the same time."""
+
+
+class _Asked(NamedTuple):
+    what: tuple[str, str]
+    peer: str
+
+
+@final
+class Mending:
+    """All that is missing: (mailbox, message), as the core tells in `missing`."""
+
+    def __init__(self, core: Core, now: float) -> None:
+        self.core: Final = core
+        self._made = 0
+        self._look_at = now + LOOK_S
+        self._asked: Final[dict[str, _Asked]] = {}
+        self._refused: Final[dict[tuple[str, str], set[str]]] = {}
+        """Missing message -> who said that it has not the text."""
+        self._after: Final[dict[tuple[str, str], float]] = {}
+        """Missing message -> when it is looked for again."""
+
+    def tick(self, now: float) -> None:
+        """Ask for what is missing."""
+        if now < self._look_at:
+            return
+        self._look_at = now + LOOK_S
+        for what in [what for what in self.core.missing if self.core.rows.message(*what) is None]:
+            del self.core.missing[what]
+        under_way = {asked.what for asked in self._asked.values()}
+        due = (what for what in self.core.missing if what not in under_way and self._after.get(what, now) <= now)
+        for what in list(due)[: MOST_AT_ONCE - len(under_way)]:
+            self._ask(what, now)
+
+    def answered(self, peer: str, tag: str, answer: Command, text: str) -> None:
+        """The answer to a question of ours; `text` names what came in the drop folder."""
+        asked = self._asked.pop(tag, None)
+        if asked is None or asked.peer != peer:
+            self.core.let_go(text)
+        elif isinstance(answer, Ok) and text:
+            self._refused.pop(asked.what, None)
+            self._after.pop(asked.what, None)
+            self.core.mend(*asked.what, text)
+        else:
+            self._refused.setdefault(asked.what, set()).add(peer)
+
+    def link_down(self, peer: str) -> None:
+        for tag in [tag for tag, asked in self._asked.items() if asked.peer == peer]:
+            del self._asked[tag]
+
+    def next_deadline(self) -> float:
+        return self._look_at if self.core.missing else float("inf")
+
+    def _ask(self, what: tuple[str, str], now: float) -> None:
+        refused = self._refused.get(what, set())
+        peer = next((peer.name for peer in self.core.peers.values() if peer.is_up and peer.name not in refused), None)
+        if peer is None:
+            self._refused.pop(what, None)
+            self._after[what] = now + PAUSE_S
+            return
+        self._made += 1
+        tag = f"{MEND}{self._made}"
+        self._asked[tag] = _Asked(what, peer)
+        self.core.send(peer, Fetch(user=self.core.missing[what], guid=what[1]), tag)
