@@ -91,7 +91,7 @@ class ComingText:
             if not self._why:
                 kept = self._write(data, is_last)
         except OSError as error:
-            self._fail(error.strerror or str(error))
+            self._fail(f"{error.strerror or error}: is the disk of the Maildirs full, or not mounted?")
         except WrongText as error:
             self._fail(str(error))
         self._loop.call_soon_threadsafe(self._written, len(data), is_last, kept._replace(why=self._why))

@@ -62,5 +62,5 @@ async def test_a_disk_that_refuses_and_a_text_that_ends_half(tmp_path: Path) -> 
     coming.add(b"abc", False)
     coming.add(b"def", True)
     await until(lambda: told)
-    assert told == [Kept(why="No such file or directory")]
+    assert told == [Kept(why="No such file or directory: is the disk of the Maildirs full, or not mounted?")]
     texts.stop()
