@@ -35,6 +35,11 @@ cdef class Area:
     cdef double _north_m
     cdef double _up
     cdef double _across
+    cdef double _east_radians
+    cdef double _north_radians
+    cdef double _north_cos
+
+    cdef _place(self, double longitude, double latitude)
 
     @cython.locals(latitude=double, north_span=double, edge=double, east_span=double)
     cdef _reach(self, double east_m, double north_m, double far_m)
@@ -45,8 +50,10 @@ cdef class Area:
     )
     cdef _span(self, list vertices)
 
-    @cython.locals(away_m=double)
-    cdef double _away(self, double longitude, double latitude) except? -2.0
+    cdef double _distance_to(self, double longitude, double latitude) noexcept
+
+    @cython.locals(longitude=double, latitude=double, away_m=double)
+    cdef double _away(self, unsigned long long cell) except? -2.0
 
     @cython.locals(
         is_inside=bint, vertex=tuple, last=tuple, right=double, up=double, last_right=double, last_up=double,
@@ -91,9 +98,14 @@ cdef double _latitude(unsigned long long cell) noexcept
 @cython.locals(cell="unsigned long long")
 cpdef tuple place_of(double score)
 
-@cython.locals(v=double, u=double, a=double, north=double, other_north=double, root=double)
+@cython.locals(north=double)
 cdef double _distance(
     double longitude, double latitude, double other_longitude, double other_latitude
+) noexcept
+
+@cython.locals(v=double, u=double, a=double, other_north=double, root=double)
+cdef double _arc(
+    double east, double north, double north_cos, double other_longitude, double other_latitude
 ) noexcept
 
 cpdef double distance(
@@ -111,7 +123,7 @@ cpdef Area polygon(list vertices)
 
 @cython.locals(
     found=list, cells=Cells, low=double, high=double, at=Py_ssize_t, index=Py_ssize_t, piece=list, entry=tuple,
-    score=double, cell="unsigned long long", away_m=double,
+    score=double, away_m=double,
 )
 cpdef list inside(list pieces, Area area, Py_ssize_t most)
 

@@ -130,13 +130,18 @@ def place_of(score: float) -> tuple[float, float]:
 
 def _distance(longitude: float, latitude: float, other_longitude: float, other_latitude: float) -> float:
     """`distance`, in C."""
-    v = sin((other_longitude * _TO_RADIANS - longitude * _TO_RADIANS) / 2.0)
     north = latitude * _TO_RADIANS
+    return _arc(longitude * _TO_RADIANS, north, cos(north), other_longitude, other_latitude)
+
+
+def _arc(east: float, north: float, north_cos: float, other_longitude: float, other_latitude: float) -> float:
+    """`distance` from a place of which these are known, in radians: the same for all that are looked at from there."""
+    v = sin((other_longitude * _TO_RADIANS - east) / 2.0)
     other_north = other_latitude * _TO_RADIANS
     if v == 0.0:
         return _EARTH_M * abs(other_north - north)
     u = sin((other_north - north) / 2.0)
-    a = u * u + cos(north) * cos(other_north) * v * v
+    a = u * u + north_cos * cos(other_north) * v * v
     root = sqrt(a)
     # Opposite places may be farther than possible, by the last digit.
     return 2.0 * _EARTH_M * asin(root) if root <= 1.0 else nan
@@ -155,11 +160,18 @@ class Area:
     """
 
     def __init__(self, longitude: float, latitude: float) -> None:
-        self.longitude = longitude
-        self.latitude = latitude
+        self._place(longitude, latitude)
         self.far_m = self.west = self.east = self.south = self.north = 0.0
         self._is_box = False
         self._vertices: list[tuple[float, float]] = []
+
+    def _place(self, longitude: float, latitude: float) -> None:
+        """Distances are counted from here."""
+        self.longitude = longitude
+        self.latitude = latitude
+        self._east_radians = longitude * _TO_RADIANS
+        self._north_radians = latitude * _TO_RADIANS
+        self._north_cos = cos(self._north_radians)
 
     def _reach(self, east_m: float, north_m: float, far_m: float) -> None:
         """The area reaches so far east and west, north and south."""
@@ -201,22 +213,26 @@ class Area:
             x += cos(up) * cos(right)
             y += cos(up) * sin(right)
             z += sin(up)
-        self.longitude = atan2(y, x) / _TO_RADIANS
         # Where cells end: a polygon around a pole has its middle beyond.
         middle = atan2(z, sqrt(x * x + y * y)) / _TO_RADIANS
-        self.latitude = max(-_MAX_LATITUDE, min(_MAX_LATITUDE, middle))
+        self._place(atan2(y, x) / _TO_RADIANS, max(-_MAX_LATITUDE, min(_MAX_LATITUDE, middle)))
         for edge in (self.west, self.east):
-            self.far_m = max(self.far_m, _distance(self.longitude, self.latitude, edge, self.north))
-            self.far_m = max(self.far_m, _distance(self.longitude, self.latitude, edge, self.south))
+            self.far_m = max(self.far_m, self._distance_to(edge, self.north))
+            self.far_m = max(self.far_m, self._distance_to(edge, self.south))
 
-    def _away(self, longitude: float, latitude: float) -> float:
-        """How far a place is away from the middle, in metres; _OUTSIDE if it is not in the area."""
+    def _distance_to(self, longitude: float, latitude: float) -> float:
+        """How far a place is away from the middle, in metres."""
+        return _arc(self._east_radians, self._north_radians, self._north_cos, longitude, latitude)
+
+    def _away(self, cell: int) -> float:
+        """How far a cell of 26 steps is away from the middle, in metres; _OUTSIDE if it is not in the area."""
+        latitude = _latitude(cell)
         if self._vertices:
-            if not self._surrounds(longitude, latitude):
-                return _OUTSIDE
-            return _distance(self.longitude, self.latitude, longitude, latitude)
+            longitude = _longitude(cell)
+            return self._distance_to(longitude, latitude) if self._surrounds(longitude, latitude) else _OUTSIDE
         if abs(latitude - self.latitude) > self._up:
             return _OUTSIDE
+        longitude = _longitude(cell)
         if self._across < abs(longitude - self.longitude) < 360.0 - self._across:
             return _OUTSIDE
         if self._is_box:
@@ -224,8 +240,8 @@ class Area:
                 return _OUTSIDE
             if _distance(longitude, latitude, self.longitude, latitude) > self._east_m:
                 return _OUTSIDE
-            return _distance(self.longitude, self.latitude, longitude, latitude)
-        away_m = _distance(self.longitude, self.latitude, longitude, latitude)
+            return self._distance_to(longitude, latitude)
+        away_m = self._distance_to(longitude, latitude)
         return _OUTSIDE if away_m > self._east_m else away_m
 
     def _surrounds(self, longitude: float, latitude: float) -> bool:
@@ -292,11 +308,10 @@ def inside(pieces: list[list[tuple[float, bytes]]], area: Area, most: int) -> li
                 if not score < high:
                     break
                 index += 1
-                cell = bits_of(score)
-                away_m = area._away(_longitude(cell), _latitude(cell))
+                away_m = area._away(bits_of(score))
                 if away_m == _OUTSIDE:
                     continue
-                found.append((away_m, score, entry[1]))
+                found.append((away_m, entry[0], entry[1]))
                 if len(found) == most:
                     return found
             if index < len(piece):

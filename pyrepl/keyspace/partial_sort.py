@@ -1,19 +1,21 @@
 """The first of many entries in order, and the order among equals that Redis gives them.
 
-Redis sorts no more than it answers (Bentley and McIlroy's quicksort, which leaves out parts that are not asked for).
+Redis sorts all of them (`merge_sort`) if all are asked for, and otherwise no more than it answers (Bentley and
+McIlroy's quicksort, which leaves out parts that are not asked for).
 Among equal entries it takes those that this algorithm brings to the front, and that must be done alike: a command that
 stores the first entries is executed by each replica anew.
 """
 
 from __future__ import annotations
 
-from operator import itemgetter
-from typing import Final, TypeAlias, final
+from typing import Final, final
 
-Entry: TypeAlias = tuple[float, float, bytes]
-"""What is compared, and what goes with it."""
+from pyrepl.keyspace import merge_sort
+from pyrepl.keyspace.merge_sort import Entry
 
-_FIRST: Final = itemgetter(0)
+_IN_ORDER: Final = merge_sort.in_order
+"""Looked up once: mypyc would look up a function of a Cython module by its name at each call."""
+
 _FEW: Final = 7
 _MANY: Final = 40
 
@@ -24,7 +26,7 @@ def first_in_order(entries: list[Entry], count: int, descending: bool) -> list[E
     Entries keep their order among equals when all are asked for. `entries` may be changed.
     """
     size = len(entries)
-    in_order = sorted(entries, key=_FIRST, reverse=descending)
+    in_order: list[Entry] = _IN_ORDER(entries, descending)
     if count >= size:
         return in_order
     if not any(in_order[at][0] == in_order[at + 1][0] for at in range(count)):

@@ -9,6 +9,8 @@ from pyrepl.errors import CommandError
 from pyrepl.keyspace.geo_cells import MAX_LATITUDE, MAX_LONGITUDE
 
 _UNITS_M: Final = {b"M": 1.0, b"KM": 1000.0, b"FT": 0.3048, b"MI": 1609.34}
+_UNITS_AS_WRITTEN: Final = _UNITS_M | {unit.lower(): metres for unit, metres in _UNITS_M.items()}
+"""By their names in capitals and in small letters: the usual spellings."""
 
 
 def place_argument(longitude: bytes, latitude: bytes) -> tuple[float, float]:
@@ -21,7 +23,9 @@ def place_argument(longitude: bytes, latitude: bytes) -> tuple[float, float]:
 
 def unit_argument(unit: bytes) -> float:
     """The metres of a unit."""
-    metres = _UNITS_M.get(unit.upper())
+    metres = _UNITS_AS_WRITTEN.get(unit)
+    if metres is None:
+        metres = _UNITS_M.get(unit.upper())
     if metres is None:
         raise CommandError("ERR unsupported unit provided. please use M, KM, FT, MI")
     return metres

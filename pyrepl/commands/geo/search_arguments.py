@@ -32,6 +32,9 @@ RADIUS_RO: Final = Kind()
 MEMBER: Final = Kind(around_member=True, may_store=True)
 MEMBER_RO: Final = Kind(around_member=True)
 
+_PLACE_OF: Final = geo_cells.place_of
+"""Looked up once: mypyc would look up a function of a Cython module by its name at each call."""
+
 _NONE: Final = 0
 _FROMMEMBER: Final = 1
 _FROMLONLAT: Final = 2
@@ -47,7 +50,7 @@ _WITHCOORD: Final = 11
 _ANY: Final = 12
 _ASC: Final = 13
 _DESC: Final = 14
-_OPTIONS: Final = {
+_OPTIONS: Final[dict[bytes, int]] = {
     b"FROMMEMBER": _FROMMEMBER,
     b"FROMLONLAT": _FROMLONLAT,
     b"BYRADIUS": _BYRADIUS,
@@ -156,7 +159,7 @@ class Search:
         self.width, self.height, self.unit_m = box_argument(width, height, unit)
         self.is_box = True
 
-    def set_polygon(self, numbers: tuple[bytes, ...]) -> None:
+    def set_polygon(self, numbers: list[bytes]) -> None:
         """A polygon with these longitudes and latitudes."""
         self.vertices = [place_argument(numbers[at], numbers[at + 1]) for at in range(0, len(numbers), 2)]
         self.unit_m = 1.0
@@ -172,48 +175,48 @@ class Search:
         score = source.score(member)
         if score is None:
             raise CommandError("ERR could not decode requested zset member")
-        self.longitude, self.latitude = geo_cells.place_of(score)
+        self.longitude, self.latitude = _PLACE_OF(score)
 
 
 def parse_search(
-    kind: Kind, name: bytes, arguments: tuple[bytes, ...], source: ScoreReader | None, destination: bytes | None
+    kind: Kind, argv: list[bytes], start: int, source: ScoreReader | None, destination: bytes | None
 ) -> Search:
-    """Parse what follows the keys. `name` is the command's as the client wrote it, `source` reads its sorted set."""
+    """Parse the words of a command from `start` on, behind its keys; `source` reads its sorted set."""
     search = Search(destination)
-    at = 0
+    at = start
     if kind.is_geosearch:
         pass
     elif kind.around_member:
-        search.set_member(source, arguments[0])
+        search.set_member(source, argv[at])
         if source is not None:
-            search.set_radius(arguments[1], arguments[2])
-        at = 3
+            search.set_radius(argv[at + 1], argv[at + 2])
+        at += 3
     else:
-        search.set_place(arguments[0], arguments[1])
-        search.set_radius(arguments[2], arguments[3])
-        at = 4
-    while at < len(arguments):
-        at += _take_option(search, kind, arguments, at, source)
-    _check(search, kind, name)
+        search.set_place(argv[at], argv[at + 1])
+        search.set_radius(argv[at + 2], argv[at + 3])
+        at += 4
+    while at < len(argv):
+        at += _take_option(search, kind, argv, at, source)
+    _check(search, kind, argv[0])
     return search
 
 
-def _take_option(search: Search, kind: Kind, arguments: tuple[bytes, ...], at: int, source: ScoreReader | None) -> int:
+def _take_option(search: Search, kind: Kind, argv: list[bytes], at: int, source: ScoreReader | None) -> int:
     """Parse the option that begins at `at`; how many words it has."""
-    option = _OPTIONS.get(arguments[at].upper(), _NONE)
-    more = len(arguments) - at - 1
+    option = _OPTIONS.get(argv[at]) or _OPTIONS.get(argv[at].upper(), _NONE)
+    more = len(argv) - at - 1
     if kind.is_geosearch and _NONE < option <= _BYPOLYGON:
-        size = _take_area(search, option, arguments, at, source)
+        size = _take_area(search, option, argv, at, source)
         if size:
             return size
     if option == _COUNT and more:
-        search.count = integer_argument(arguments[at + 1])
+        search.count = integer_argument(argv[at + 1])
         if search.count <= 0:
             raise CommandError("ERR COUNT must be > 0")
         return 2
     if option in (_STORE, _STOREDIST) and kind.may_store:
         if not kind.is_geosearch and more:
-            search.destination = arguments[at + 1]
+            search.destination = argv[at + 1]
             search.stores_distances = option == _STOREDIST
             return 2
         if kind.is_geosearch and option == _STOREDIST:
@@ -223,31 +226,31 @@ def _take_option(search: Search, kind: Kind, arguments: tuple[bytes, ...], at: i
     return 1
 
 
-def _take_area(search: Search, option: int, arguments: tuple[bytes, ...], at: int, source: ScoreReader | None) -> int:
+def _take_area(search: Search, option: int, argv: list[bytes], at: int, source: ScoreReader | None) -> int:
     """As `_take_option`, for the options that only GEOSEARCH has; 0 if words are missing behind it."""
-    more = len(arguments) - at - 1
+    more = len(argv) - at - 1
     if option == _FROMMEMBER and more > 0:
         search.note_center(option)
-        search.set_member(source, arguments[at + 1])
+        search.set_member(source, argv[at + 1])
         return 2
     if option == _FROMLONLAT and more > 1:
         search.note_center(option)
-        search.set_place(arguments[at + 1], arguments[at + 2])
+        search.set_place(argv[at + 1], argv[at + 2])
         return 3
     if option == _BYRADIUS and more > 1:
         search.note_area(option)
-        search.set_radius(arguments[at + 1], arguments[at + 2])
+        search.set_radius(argv[at + 1], argv[at + 2])
         return 3
     if option == _BYBOX and more > 2:
         search.note_area(option)
-        search.set_box(arguments[at + 1], arguments[at + 2], arguments[at + 3])
+        search.set_box(argv[at + 1], argv[at + 2], argv[at + 3])
         return 4
     if option == _BYPOLYGON and more > 1:
         search.note_area(option)
-        count = int32_argument(arguments[at + 1], "ERR invalid number of vertices")
+        count = int32_argument(argv[at + 1], "ERR invalid number of vertices")
         if count < 3 or count > (more - 1) // 2:
             raise CommandError("ERR GEOSEARCH BYPOLYGON must have at least 3 vertices")
-        search.set_polygon(arguments[at + 2 : at + 2 + 2 * count])
+        search.set_polygon(argv[at + 2 : at + 2 + 2 * count])
         return 2 + 2 * count
     return 0
 

@@ -7,6 +7,7 @@ their order, and texts are Redis 8.2's; polygons are Valkey's.
 from __future__ import annotations
 
 import math
+from typing import Final, final
 
 from pyrepl.commands.engine.call import Call
 from pyrepl.commands.engine.table import (
@@ -18,6 +19,7 @@ from pyrepl.commands.engine.table import (
     WRITE,
     Keys,
     KeysOf,
+    Words,
     command,
 )
 from pyrepl.commands.geo.arguments import distance_text
@@ -37,9 +39,18 @@ from pyrepl.commands.geo.search_arguments import (
 )
 from pyrepl.keyspace import geo_cells, zset_verbs
 from pyrepl.keyspace.geo_cells import Area
-from pyrepl.keyspace.partial_sort import Entry, first_in_order
+from pyrepl.keyspace.merge_sort import Entry
+from pyrepl.keyspace.partial_sort import first_in_order
 from pyrepl.keyspace.zset_verbs import ScoreReader
 from pyrepl.resp.reply import Reply
+
+_INSIDE: Final = geo_cells.inside
+_CIRCLE: Final = geo_cells.circle
+_BOX: Final = geo_cells.box
+_POLYGON: Final = geo_cells.polygon
+_PLACE_OF: Final = geo_cells.place_of
+_MEMBERS_OF: Final = geo_cells.members_of
+"""Looked up once: mypyc would look up a function of a Cython module by its name at each call."""
 
 
 def _stored_keys(start: int) -> KeysOf:
@@ -58,16 +69,25 @@ def _stored_keys(start: int) -> KeysOf:
     return positions
 
 
-@command("GEOSEARCH", arity=-7, flags=READONLY, keys=FIRST_ARG, group="geo", since="6.2.0")
-def geosearch(call: Call, key: bytes, *arguments: bytes) -> Reply:
+@final
+class _Geosearch(Words):
+    def run(self, call: Call, argv: list[bytes]) -> object:
+        return _search(call, SEARCH, argv, 2)
+
+
+_GEOSEARCH: Final = _Geosearch()
+
+
+@command("GEOSEARCH", arity=-7, flags=READONLY, keys=FIRST_ARG, group="geo", since="6.2.0", words=_GEOSEARCH)
+def geosearch(call: Call, key: bytes, *arguments: bytes) -> object:
     """The members inside a circle or box around a place or a member, or inside a polygon."""
-    return _search(call, SEARCH, key, arguments)
+    return _GEOSEARCH.run(call, [b"GEOSEARCH", key, *arguments])
 
 
 @command("GEOSEARCHSTORE", arity=-8, flags=WRITE | DENYOOM, keys=FIRST_TWO, group="geo", since="6.2.0")
 def geosearchstore(call: Call, destination: bytes, source: bytes, *arguments: bytes) -> Reply:
     """Store the members inside a circle or box around a place or a member, or inside a polygon; how many they are."""
-    return _search(call, SEARCH_STORE, source, arguments, destination)
+    return _search(call, SEARCH_STORE, call.argv, 3, destination)
 
 
 @command(
@@ -80,13 +100,13 @@ def geosearchstore(call: Call, destination: bytes, source: bytes, *arguments: by
 )
 def georadius(call: Call, key: bytes, *arguments: bytes) -> Reply:
     """The members inside a circle around a place, answered or stored."""
-    return _search(call, RADIUS, key, arguments)
+    return _search(call, RADIUS, call.argv, 2)
 
 
 @command("GEORADIUS_RO", arity=-6, flags=READONLY, keys=FIRST_ARG, group="geo", since="3.2.10")
 def georadius_ro(call: Call, key: bytes, *arguments: bytes) -> Reply:
     """The members inside a circle around a place."""
-    return _search(call, RADIUS_RO, key, arguments)
+    return _search(call, RADIUS_RO, call.argv, 2)
 
 
 @command(
@@ -99,21 +119,20 @@ def georadius_ro(call: Call, key: bytes, *arguments: bytes) -> Reply:
 )
 def georadiusbymember(call: Call, key: bytes, *arguments: bytes) -> Reply:
     """The members inside a circle around a member, answered or stored."""
-    return _search(call, MEMBER, key, arguments)
+    return _search(call, MEMBER, call.argv, 2)
 
 
 @command("GEORADIUSBYMEMBER_RO", arity=-5, flags=READONLY, keys=FIRST_ARG, group="geo", since="3.2.10")
 def georadiusbymember_ro(call: Call, key: bytes, *arguments: bytes) -> Reply:
     """The members inside a circle around a member."""
-    return _search(call, MEMBER_RO, key, arguments)
+    return _search(call, MEMBER_RO, call.argv, 2)
 
 
-def _search(
-    call: Call, kind: Kind, key: bytes, arguments: tuple[bytes, ...], destination: bytes | None = None
-) -> Reply:
-    source = zset_verbs.reader(call.db, key)
-    search = parse_search(kind, call.argv[0], arguments, source, destination)
-    entries = [] if source is None else _ordered(search, _found(search, source))
+def _search(call: Call, kind: Kind, argv: list[bytes], start: int, destination: bytes | None = None) -> Reply:
+    """The reply to a command whose words say from `start` on, behind the key that is read, what is searched."""
+    source = zset_verbs.reader(call.db, argv[start - 1])
+    search = parse_search(kind, argv, start, source, destination)
+    entries: list[Entry] = [] if source is None else _ordered(search, _found(search, source))
     if search.destination is None:
         return _answer(search, entries)
     scores = {member: away_m / search.unit_m if search.stores_distances else score for away_m, score, member in entries}
@@ -124,18 +143,18 @@ def _search(
 def _found(search: Search, source: ScoreReader) -> list[Entry]:
     """(distance in metres, score, member) of what lies inside, in the order of cells."""
     most = search.count if search.any else 0
-    return geo_cells.inside(source.pieces(), _area(search), most)
+    return _INSIDE(source.pieces(), _area(search), most)
 
 
 def _area(search: Search) -> Area:
     x, y, unit_m = search.longitude, search.latitude, search.unit_m
     if search.vertices:
-        return geo_cells.polygon(search.vertices)
+        return _POLYGON(search.vertices)
     if not search.is_box:
-        return geo_cells.circle(x, y, search.radius * unit_m)
+        return _CIRCLE(x, y, search.radius * unit_m)
     half_width, half_height = search.width / 2.0, search.height / 2.0
     corner = math.sqrt(half_width * half_width + half_height * half_height)
-    return geo_cells.box(x, y, half_width * unit_m, half_height * unit_m, corner * unit_m)
+    return _BOX(x, y, half_width * unit_m, half_height * unit_m, corner * unit_m)
 
 
 def _ordered(search: Search, found: list[Entry]) -> list[Entry]:
@@ -152,7 +171,7 @@ def _ordered(search: Search, found: list[Entry]) -> list[Entry]:
 
 def _answer(search: Search, entries: list[Entry]) -> Reply:
     if not (search.with_distance or search.with_hash or search.with_place):
-        return geo_cells.members_of(entries)
+        return _MEMBERS_OF(entries)
     unit_m = search.unit_m
     items: list[Reply] = []
     for entry in entries:
@@ -162,6 +181,6 @@ def _answer(search: Search, entries: list[Entry]) -> Reply:
         if search.with_hash:
             item.append(int(entry[1]))
         if search.with_place:
-            item.append(list(geo_cells.place_of(entry[1])))
+            item.append(list(_PLACE_OF(entry[1])))
         items.append(item)
     return items

@@ -5,7 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pyrepl.keyspace.partial_sort import Entry, first_in_order
+from pyrepl.keyspace.merge_sort import Entry
+from pyrepl.keyspace.partial_sort import first_in_order
 
 numbers = st.lists(st.integers(0, 8) | st.integers(0, 1000), max_size=120)
 

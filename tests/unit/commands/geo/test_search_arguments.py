@@ -9,20 +9,20 @@ from pyrepl.errors import CommandError
 
 
 def parsed(line: str, kind: Kind = SEARCH, destination: bytes | None = None) -> object:
-    return parse_search(kind, b"GeoSearch", tuple(line.encode().split()), None, destination)
+    return parse_search(kind, [b"GeoSearch", *line.encode().split()], 1, None, destination)
 
 
 def test_a_search() -> None:
-    arguments = tuple(b"FROMLONLAT 1 2 BYBOX 3 4 km WITHDIST COUNT 5 ANY DESC".split())
-    search = parse_search(SEARCH, b"GEOSEARCH", arguments, None, None)
+    argv = b"GEOSEARCH key FROMLONLAT 1 2 BYBOX 3 4 km WITHDIST COUNT 5 ANY DESC".split()
+    search = parse_search(SEARCH, argv, 2, None, None)
     assert (search.longitude, search.latitude, search.width, search.height, search.unit_m) == (1, 2, 3, 4, 1000)
     assert search.is_box and search.with_distance and search.any and search.count == 5
     assert search.order == DESCENDING and search.destination is None
 
 
 def test_where_results_go() -> None:
-    arguments = tuple(b"1 2 3 m STORE a STOREDIST b".split())
-    search = parse_search(RADIUS, b"GEORADIUS", arguments, None, None)
+    argv = b"GEORADIUS key 1 2 3 m STORE a STOREDIST b".split()
+    search = parse_search(RADIUS, argv, 2, None, None)
     assert search.destination == b"b" and search.stores_distances
 
 
