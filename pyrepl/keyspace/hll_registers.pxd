@@ -6,6 +6,8 @@ cdef unsigned long long _SEED
 cdef unsigned long long _ALL
 cdef unsigned long long _STOP
 cdef list _BYTES
+cdef tuple _UNRAISED
+cdef tuple _UNSOUND
 
 @cython.locals(
     text="const unsigned char *", size=Py_ssize_t, at=Py_ssize_t, byte=Py_ssize_t, number="unsigned long long",
@@ -20,7 +22,8 @@ cpdef bint has_sound_header(bytes value) except -1
 cpdef tuple add(bytes value, list words, Py_ssize_t start, Py_ssize_t most_bytes)
 
 @cython.locals(
-    text="const unsigned char *", out="unsigned char *", room=bytearray, count=Py_ssize_t, at=Py_ssize_t, place=int,
+    text="const unsigned char *", out="unsigned char *", made=bytes, count=Py_ssize_t, at=Py_ssize_t, place=int,
+    is_copied=bint,
 )
 cdef tuple _add_dense(bytes value, list words, Py_ssize_t start, Py_ssize_t changed)
 

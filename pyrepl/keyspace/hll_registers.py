@@ -27,6 +27,19 @@ from __future__ import annotations
 
 from array import array
 
+try:
+    import cython
+except ImportError:
+    from pyrepl import plain as cython
+
+if cython.compiled:
+    from cython.cimports.cpython.bytes import PyBytes_AS_STRING, PyBytes_FromStringAndSize
+
+_UNRAISED = (b"", 0)
+"""What `add` returns where no register was raised."""
+_UNSOUND = (b"", -1)
+"""What `add` returns for a string that is unsound, or no HyperLogLog at all."""
+
 HEADER_BYTES = 16
 REGISTERS = 16384
 DENSE_BYTES = 12304
@@ -52,11 +65,15 @@ def place_of(element: bytes) -> int:
     number = (_SEED ^ (size * _MULTIPLIER)) & _ALL
     at = 0
     while at + 8 <= size:
-        word = 0
-        byte = at + 7
-        while byte >= at:
-            word = word << 8 | text[byte]
-            byte -= 1
+        # Eight bytes, the lowest first: a C compiler makes one read of these lines.
+        word = text[at + 7]
+        word = word << 8 | text[at + 6]
+        word = word << 8 | text[at + 5]
+        word = word << 8 | text[at + 4]
+        word = word << 8 | text[at + 3]
+        word = word << 8 | text[at + 2]
+        word = word << 8 | text[at + 1]
+        word = word << 8 | text[at]
         at += 8
         word = word * _MULTIPLIER & _ALL
         word = (word ^ word >> 47) * _MULTIPLIER & _ALL
@@ -88,14 +105,15 @@ def has_sound_header(value: bytes) -> bool:
     return text[4] == 1 or (text[4] == 0 and size == 12304)
 
 
-def add(value: bytes, words: list[bytes], start: int, most_bytes: int) -> tuple[bytes, int] | None:
-    """Add the elements `words[start:]`. Returns (the string then, how many of them raised a register), None if the
-    string is unsound, its header included. A sparse string longer than `most_bytes` becomes dense.
+def add(value: bytes, words: list[bytes], start: int, most_bytes: int) -> tuple[bytes, int]:
+    """Add the elements `words[start:]`. Returns (the string then, how many of them raised a register): (b"", 0) where
+    none did, (b"", -1) if the string is unsound, its header included. A sparse string longer than `most_bytes` becomes
+    dense.
 
     Where registers were raised, the cardinality is out of date.
     """
     if not has_sound_header(value):
-        return None
+        return _UNSOUND
     changed = 0
     count = len(words)
     at = start
@@ -103,40 +121,45 @@ def add(value: bytes, words: list[bytes], start: int, most_bytes: int) -> tuple[
         place = place_of(words[at])
         raised = raise_sparse(value, place & 16383, place >> 14, most_bytes)
         if raised is None:
-            return None
+            return _UNSOUND
         if raised is not value:
             changed += 1
             value = raised
         at += 1
-    if at == count:
-        return value, changed
-    return _add_dense(value, words, at, changed)
+    if at < count:
+        return _add_dense(value, words, at, changed)
+    return (value, changed) if changed else _UNRAISED
 
 
-def _add_dense(value: bytes, words: list[bytes], start: int, changed: int) -> tuple[bytes, int] | None:
+def _add_dense(value: bytes, words: list[bytes], start: int, changed: int) -> tuple[bytes, int]:
     """As `add`, for a dense string; `changed` have raised a register already."""
     if len(value) != DENSE_BYTES:
-        return None
+        return _UNSOUND
+    made = value
     text = value
     count = len(words)
     at = start
+    is_copied = False
     while at < count:
         place = place_of(words[at])
-        if place >> 14 > _register(text, place & 16383):
-            break
         at += 1
-    if at == count:
-        return value, changed
-    room = bytearray(value)
-    out = room
-    while at < count:
-        place = place_of(words[at])
-        if place >> 14 > _register(out, place & 16383):
-            _put_register(out, place & 16383, place >> 14)
-            changed += 1
-        at += 1
-    out[15] = out[15] | 0x80
-    return bytes(room), changed
+        if place >> 14 <= _register(text, place & 16383):
+            continue
+        if not is_copied:
+            # Nobody else knows the new string before it is returned, so its bytes may still be set.
+            is_copied = True
+            if cython.compiled:
+                made = PyBytes_FromStringAndSize(PyBytes_AS_STRING(value), len(value))
+                out = made
+            else:
+                out = bytearray(value)
+            out[15] = out[15] | 0x80
+            text = out
+        _put_register(out, place & 16383, place >> 14)
+        changed += 1
+    if not changed:
+        return _UNRAISED
+    return (made if cython.compiled or not is_copied else bytes(out)), changed
 
 
 def _register(text: bytes | bytearray, index: int) -> int:

@@ -2,7 +2,7 @@
 
 The bytes of such a string, and everything that walks over its registers, is `hll_registers`. Here is what they mean:
 which string is a HyperLogLog, and the estimate. Where a string with a right header turns out to be unsound, functions
-return None.
+return None, and `add` returns -1 for a count.
 """
 
 from __future__ import annotations
@@ -36,10 +36,11 @@ def is_sound_header(value: bytes) -> bool:
     return sound
 
 
-def add(value: bytes, words: list[bytes], start: int, sparse_bytes: int) -> tuple[bytes, int] | None:
+def add(value: bytes, words: list[bytes], start: int, sparse_bytes: int) -> tuple[bytes, int]:
     """Add the elements `words[start:]`; a sparse string longer than `sparse_bytes` becomes dense. Returns the string
-    then, and how many elements raised a register; None if the string is unsound, or no HyperLogLog at all."""
-    added: tuple[bytes, int] | None = _ADD(value, words, start, sparse_bytes)
+    then, and how many elements raised a register: (b"", 0) if none did, (b"", -1) if the string is unsound, or no
+    HyperLogLog at all."""
+    added: tuple[bytes, int] = _ADD(value, words, start, sparse_bytes)
     return added
 
 

@@ -138,6 +138,8 @@ class Node:
         """A command that takes so many seconds or more is put into the slow log."""
         self.lazy_expire = False
         self.tracks_latencies = False
+        self.hll_sparse_bytes = 0
+        """A HyperLogLog that would be longer in its sparse form is dense."""
         self._derive()
         self.users.set_default_password(settings.requirepass)
         self.users.watch(self._follow_users)
@@ -253,6 +255,7 @@ class Node:
         self._derive_measures()
         self.lazy_expire = settings.lazyfree_lazy_expire
         self.tracks_latencies = settings.latency_tracking
+        self.hll_sparse_bytes = settings.hll_sparse_max_bytes
         self.conditions.note(Condition.WANTS_REPLICAS, settings.min_replicas_to_write > 0)
         self.conditions.note(Condition.IMPORTING, settings.import_mode)
         self.keyspace.expiry = self.expiry

@@ -32,7 +32,9 @@ OWNERS: Final = {
     "pyrepl/node/conditions.py": frozenset(
         {"guarded", "checked", "tracked", "keys_ready", "measured", "notified", "propagates", "keeps_own"}
     ),
-    "pyrepl/node/node.py": frozenset({"monitors", "slow_limit_s", "lazy_expire", "tracks_latencies"}),
+    "pyrepl/node/node.py": frozenset(
+        {"monitors", "slow_limit_s", "lazy_expire", "tracks_latencies", "hll_sparse_bytes"}
+    ),
 }
 """File of the owner -> the facts that it sums up, and the sums."""
 TELLERS: Final = {

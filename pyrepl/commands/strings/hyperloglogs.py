@@ -61,22 +61,18 @@ class _Pfadd(Words):
         db = call.db
         value = db.find_as(bytes, key)
         if value is None:
-            added = hyperloglog.add(hyperloglog.EMPTY, argv, 2, call.node.settings.hll_sparse_max_bytes)
-            assert added is not None
-            made, raised = added
-            if not raised:
-                made = hyperloglog.outdated(made)
-            db.put(key, made)
+            made, raised = hyperloglog.add(hyperloglog.EMPTY, argv, 2, call.node.hll_sparse_bytes)
+            db.put(key, made if raised else hyperloglog.outdated(hyperloglog.EMPTY))
             db.changed(key, raised + 1)
             return 1
-        added = hyperloglog.add(value, argv, 2, call.node.settings.hll_sparse_max_bytes)
-        if added is None:
+        made, raised = hyperloglog.add(value, argv, 2, call.node.hll_sparse_bytes)
+        if raised == 0:
+            return 0
+        if raised < 0:
             _checked(value)
             raise CommandError(_UNSOUND)
-        if not added[1]:
-            return 0
-        db.replace(key, added[0])
-        db.changed(key, added[1])
+        db.replace(key, made)
+        db.changed(key, raised)
         return 1
 
 
@@ -137,7 +133,7 @@ def pfmerge(call: Call, destination: bytes, *sources: bytes) -> Simple:
     made = hyperloglog.with_registers(
         hyperloglog.EMPTY if old is None else old,
         registers,
-        call.node.settings.hll_sparse_max_bytes,
+        call.node.hll_sparse_bytes,
         dense=is_dense,
     )
     if made is None:

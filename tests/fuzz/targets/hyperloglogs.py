@@ -17,9 +17,9 @@ def case(rng: Random) -> None:
         assert hyperloglog.is_sound_header(value)
         words = [rng.randbytes(rng.randrange(30)) for _ in range(rng.choice((1, 1, 5, 20)))]
         sparse_bytes = rng.choice((0, 20, 100, 3000, 100_000))
-        added = hyperloglog.add(value, words, 0, sparse_bytes)
-        if added is not None:
-            value = added[0]
+        made, raised = hyperloglog.add(value, words, 0, sparse_bytes)
+        if raised > 0:
+            value = made
         registers = hyperloglog.no_registers()
         if hyperloglog.merge(registers, value):
             assert len(registers) == REGISTERS
@@ -27,7 +27,7 @@ def case(rng: Random) -> None:
             merged = hyperloglog.with_registers(value, registers, sparse_bytes, dense=rng.random() < 0.5)
             assert merged is not None
             value = merged
-        elif added is None and value[4] == hyperloglog.SPARSE:
+        elif raised < 0 and value[4] == hyperloglog.SPARSE:
             assert hyperloglog.to_dense(value) is None
         if value[4] == hyperloglog.SPARSE:
             value = _broken(rng, value)
