@@ -56,6 +56,14 @@ class _Attempt:
         """A full resync was granted, and no snapshot begun for it."""
         return self.decided and not (self.served or self.online or self.ended)
 
+    def is_asked_again(self, at_us: int) -> bool:
+        """Is it the second connection that asks? That can bear the time of the verdict that called for it, and comes
+        first then."""
+        if self.online or self.ended:
+            return False
+        at_once = at_us - int(self.sync.rpartition("@")[2]) <= _SAME_MOMENT_US
+        return self.two_channels or (at_once and self.rank == RANK["psync_asked"])
+
 
 def tell(rows: Iterable[Row]) -> list[Row]:
     """The events of one node's text logs with `sync`, `peer`, `cause` and `snapshot` filled in where they are known.
@@ -120,7 +128,7 @@ class _Story:
             return 0
         if row["phase"] == "connecting" and attempt.decided:
             return 1
-        if row["event"] == "online" and attempt.online:
+        if row["event"] in ("online", "psync_decided") and attempt.online:
             return 1
         return int(RANK[row["event"]] < attempt.rank)
 
@@ -256,7 +264,7 @@ class _Story:
             self._share(row)
             return
         if event == "psync_asked":
-            if attempt is not None and attempt.two_channels and not (attempt.online or attempt.ended):
+            if attempt is not None and attempt.is_asked_again(row["at_us"]):
                 return
             if attempt is not None and not attempt.ended and self._limit is not None:
                 # Cut for its output buffer, and nobody logged that the connection ended.

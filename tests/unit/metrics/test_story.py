@@ -161,3 +161,35 @@ def test_a_change_of_role_does_not_excuse_an_earlier_failure() -> None:
     )
     ends = [row["cause"] for row in told if row["event"] == "link_down" or row["ok"] is False]
     assert ends == ["rdb_version", "role_change"]
+
+
+def test_a_link_that_ends_begins_and_continues_in_one_millisecond_is_another_sync() -> None:
+    accepted = "Partial resynchronization request from h:1 accepted. Sending 0 bytes of backlog starting from offset"
+    told = tell(
+        log(
+            ("1.000", "Replica h:1 asks for synchronization"),
+            ("1.000", f"{accepted} 8."),
+            ("2.000", "Connection with replica h:1 lost."),
+            ("2.000", "Replica h:1 asks for synchronization"),
+            ("2.000", f"{accepted} 12."),
+        )
+    )
+    decided = {row["sync"]: row["asked_offset"] for row in told if row["event"] == "psync_decided"}
+    assert list(decided.values()) == [7, 11]
+    assert list(decided) == [row["sync"] for row in told if row["event"] == "psync_asked"]
+
+
+@pytest.mark.parametrize("at", ["1.000", "1.001", "1.009"])
+def test_the_second_connection_may_ask_at_the_time_of_the_verdict(at: str) -> None:
+    """Redis 8, whose verdict came a millisecond after the first connection had asked."""
+    told = tell(
+        log(
+            ("1.000", "Replica h:1 asks for synchronization"),
+            ("1.001", "Unable to partial resync with replica h:1 for lack of backlog (Replica request was: 15)."),
+            ("1.001", "Replica h:1 is capable of rdb channel synchronization, and partial sync isn't possible. Full "
+             "sync will continue with dedicated rdb channel."),
+            (at, "Replica h:1 asks for synchronization"),
+            ("1.009", "Full resync requested by replica h:1 (rdb-channel)"),
+        )
+    )  # fmt: skip
+    assert len({row["sync"] for row in told if row["sync"]}) == 1
