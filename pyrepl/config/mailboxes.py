@@ -71,6 +71,13 @@ class Mailboxes:
         " before it gives out a UID, and what it does is in the Maildirs of all nodes.",
         mutable=False,
     )
+    mailbox_orphan = Directive(
+        Integer(0, DAY_MS),
+        20_000,
+        "Milliseconds for which the gates of a node that was killed stay shut; then, with mailbox-apart accept, its"
+        " Dovecot goes on without it, with UIDs that no other node gives out.",
+        mutable=False,
+    )
     mailbox_expunge_guard = Directive(
         Integer(0, 2**31 - 1),
         100,

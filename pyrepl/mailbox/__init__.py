@@ -39,6 +39,10 @@ Mail processes:
     acks                 who waits until another node has an op
     mail_side            everything else
 
+A Dovecot that knows nothing of us:
+    gates, gate_states   it waits for lock files, which is its LOCK
+    compare              what it did, from what files hold and rows say
+
     node                 one member, of all that
     client               a mail process as a library, with a socket of its own
 

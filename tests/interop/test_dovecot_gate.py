@@ -43,6 +43,25 @@ def test_flags_and_expunges_of_either_side(lab: Lab) -> None:
         }
 
 
+def test_clients_of_a_daemon_that_is_killed_wait_for_the_next(lab: Lab) -> None:
+    with dovecot_pair(lab) as pair:
+        one, two = pair.imap("a"), pair.imap("b")
+        first = append(one, TEXT)
+        wait_until("b's client sees it", lambda: first in shown(two))
+        pair.cluster.nodes["a"].kill()
+        given: list[int] = []
+        waiting = threading.Thread(target=lambda: given.append(append(one, TEXT)))
+        waiting.start()
+        waiting.join(2)
+        assert waiting.is_alive(), "a gate that was open is shut by the keeper"
+        pair.start("a")
+        waiting.join(60)
+        assert given == [first + 1]
+        wait_until("b's client sees it", lambda: given[0] in shown(two))
+        assert append(two, TEXT) == first + 2
+        pair.wait_equal(one, two)
+
+
 def test_both_append_at_the_same_time(lab: Lab) -> None:
     with dovecot_pair(lab) as pair:
         given: dict[str, list[int]] = {"a": [], "b": []}

@@ -27,5 +27,8 @@ Messages, in Maildirs that a Dovecot serves:
     uidlist_file, box_keywords, message_files
                                  its files
     uidlist_lock                 the lock that Dovecot takes too
+    gate_room                    what gates need of the system:
+    gate_watch                   who waits for a lock, and what Dovecot has done
+    keeper, keeper_link          a process that keeps gates shut when the daemon is killed, and how it is told of them
     files                        the calls to the file system
 """

@@ -38,6 +38,8 @@ class Configured(NamedTuple):
     talk: TalkOptions
     expunge_guard: int | None
     """None without gates."""
+    gates: bytes | None
+    """What becomes of gates without a daemon, as their keeper is told it; None without gates."""
 
     @property
     def to_call(self) -> tuple[str, ...]:
@@ -68,10 +70,19 @@ def configured(settings: Settings, jitter: float) -> Configured:
     )
     talk = TalkOptions(settings.mailbox_line_limit, settings.mailbox_text_limit, settings.mailbox_output_buffer_limit)
     place = None if addresses[name].is_witness else _place(settings)
-    guard = settings.mailbox_expunge_guard if settings.mailbox_gate == "on" and place is not None else None
+    has_gates = settings.mailbox_gate == "on" and place is not None
     return Configured(
-        name, members, addresses, settings.mailbox_secret, folder / DATABASE, place, mastering, talk, guard
+        *(name, members, addresses, settings.mailbox_secret, folder / DATABASE, place, mastering, talk),
+        expunge_guard=settings.mailbox_expunge_guard if has_gates else None,
+        gates=_orphaned(settings, members, name) if has_gates else None,
     )
+
+
+def _orphaned(settings: Settings, members: Members, name: str) -> bytes:
+    if settings.mailbox_apart == "refuse":
+        return b"wait"
+    numbers = settings.mailbox_orphan, settings.mailbox_gap, len(members.names), members.place(name)
+    return b"apart %d %d %d %d" % numbers
 
 
 def _place(settings: Settings) -> MaildirsPlace:

@@ -7,7 +7,6 @@ is thrown away and made anew from the files, as after a crash of the process (se
 from __future__ import annotations
 
 import asyncio
-import os
 import socket
 import time
 from collections.abc import Callable
@@ -19,6 +18,7 @@ from pyrepl.daemon.clock import Clock
 from pyrepl.daemon.mailbox.configured import Configured
 from pyrepl.daemon.mailbox.driver import Driver, Hearers
 from pyrepl.daemon.mailbox.files import DiskFiles
+from pyrepl.daemon.mailbox.keeper_link import NoKeeper
 from pyrepl.daemon.mailbox.maildir_store import TROUBLE, MaildirStore
 from pyrepl.daemon.mailbox.maildirs_place import MaildirsPlace
 from pyrepl.daemon.mailbox.results import failed
@@ -33,7 +33,7 @@ from pyrepl.mailbox.node import Node, NodeOptions
 from pyrepl.mailbox.store import StoredBox
 
 if TYPE_CHECKING:
-    from pyrepl.daemon.mailbox.gate_watch import GateWatch
+    from pyrepl.daemon.mailbox.gate_room import GateRoom
 
 _DAY_S: Final = 86_400
 _LOCK_WAIT_S: Final = 2.0
@@ -51,9 +51,9 @@ class Keeping:
             rows = SqliteRows(conf.database, settings.mailbox_journal_size, time.time)
             opened.callback(rows.close)
             self._rows: Final = rows
-            self._watch: Final = None if conf.expunge_guard is None else _watch(self._wake)
-            if self._watch is not None:
-                opened.callback(self._watch.close)
+            self._gates: Final = None if conf.gates is None else _gates(conf, self._wake, self._keeper_gone)
+            if self._gates is not None:
+                opened.callback(self._gates.close)
             is_new = not rows.cluster().origin
             origin = rows.cluster().origin or conf.name
             self.workers: Final = self._workers(conf.place, settings, origin, is_new)
@@ -67,7 +67,7 @@ class Keeping:
             options = NodeOptions(conf.mastering, clock.unix_ms() / 1000 - now, conf.expunge_guard)
             node = Node(conf.name, conf.members, rows, now, options)
             self.driver: Final = Driver(
-                node, rows, self.workers, hearers, clock.now, settings.mailbox_tombstones * _DAY_S, self._watch
+                node, rows, self.workers, hearers, clock.now, settings.mailbox_tombstones * _DAY_S, self._gates
             )
             self._close: Final = opened.pop_all()
 
@@ -101,31 +101,45 @@ class Keeping:
         """Close everything; what was not committed is forgotten."""
         self._close.close()
 
+    def farewell(self) -> None:
+        """The node ends in order: its gates go."""
+        if self._gates is not None:
+            self._gates.keeper.bye()
+
     def _wake(self) -> None:
         self.driver.wake()
+
+    def _keeper_gone(self) -> None:
+        """Whose name is in the lock files, is dead: everything is begun anew, with another keeper."""
+        self.driver.tell(_fail)
 
     def _workers(self, place: MaildirsPlace | None, settings: Settings, origin: str, is_new: bool) -> Workers | None:
         if place is None:
             return None
         files, layout = DiskFiles(), LAYOUTS[settings.mailbox_layout]
         host = socket.gethostname().encode()
-        keeper = None if self._watch is None else os.getpid()
-        watch = None if self._watch is None else self._watch.follow
+        gates = self._gates
+        keeper = None if gates is None else gates.keeper.pid
         locks = [
             UidlistLock(files, host, time.sleep, _LOCK_WAIT_S, keeper=keeper) for _ in range(settings.mailbox_workers)
         ]
-        stores = [MaildirStore(files, place, layout, lock, origin, time.sleep, watch) for lock in locks]
+        stores = [MaildirStore(files, place, layout, lock, origin, time.sleep, gates) for lock in locks]
         stores[0].prepare(is_new)
         return Workers(stores)
 
 
-def _watch(wake: Callable[[], None]) -> GateWatch:
+def _fail(node: Node, now: float) -> None:
+    raise NoKeeper("the keeper of the gates has ended")
+
+
+def _gates(conf: Configured, wake: Callable[[], None], gone: Callable[[], None]) -> GateRoom:
     """Only with gates, as it needs a library that not everybody has."""
     try:
-        from pyrepl.daemon.mailbox.gate_watch import GateWatch
+        from pyrepl.daemon.mailbox.gate_room import GateRoom
     except ImportError:
         raise ConfigError("mailbox-gate needs inotify_simple: pip install 'pyrepl-server[mailboxes]'") from None
-    return GateWatch(wake)
+    assert conf.gates is not None
+    return GateRoom(conf.database.parent, conf.gates, wake, gone)
 
 
 def _stored(store: MaildirStore, users: list[str]) -> tuple[dict[str, dict[str, StoredBox]], dict[str, str]]:

@@ -12,11 +12,12 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from itertools import groupby
-from typing import Final, TypeVar, final
+from typing import Final, Protocol, TypeVar, final
 
 from pyrepl.daemon.mailbox.box_plan import BoxWork
 from pyrepl.daemon.mailbox.drop_folder import DropFolder, shown_guid, text_name
 from pyrepl.daemon.mailbox.files import Files
+from pyrepl.daemon.mailbox.keeper_link import NoKeeper
 from pyrepl.daemon.mailbox.maildirs_place import MaildirsPlace, NotThere
 from pyrepl.daemon.mailbox.open_box import Listing, OpenBox, OtherBox
 from pyrepl.daemon.mailbox.results import failed
@@ -53,7 +54,19 @@ _FLAGGING: Final = (SetFlags, MoveMessage)
 """Works that change flags of messages whose rows are there."""
 
 T = TypeVar("T")
-Watch = Callable[[str, bytes], None]
+
+
+class GateKeeper(Protocol):
+    """Who is told of gates."""
+
+    def follow(self, box: str, folder: bytes) -> None:
+        """A mailbox is to be watched: from before its gate is shut."""
+
+    def open(self, gate: bytes) -> None:
+        """The gate in this folder is about to be opened."""
+
+    def shut(self, gate: bytes) -> None:
+        """It is shut."""
 
 
 @final
@@ -68,17 +81,16 @@ class MaildirStore:
         lock: UidlistLock,
         origin: str,
         sleep: Callable[[float], None],
-        watch: Watch | None = None,
+        keeper: GateKeeper | None = None,
     ) -> None:
-        """`origin`: the node's name in its dots, as the marker at the root names it. `watch` is told the GUID and the
-        folder of each mailbox that has a gate."""
+        """`origin`: the node's name in its dots, as the marker at the root names it. `keeper`: with gates."""
         self._files: Final = files
         self._place: Final = place
         self._layout: Final = layout
         self._lock: Final = lock
         self._origin: Final = origin
         self._sleep: Final = sleep
-        self._watch: Final = watch
+        self._keeper: Final = keeper
         self.drop: Final = DropFolder(files, place.root)
         self._users: OrderedDict[str, UserBoxes] = OrderedDict()
         self._expected: Final[set[str]] = set()
@@ -152,19 +164,22 @@ class MaildirStore:
                 found = self._with_box(order.user, boxes, order.box.encode(), lambda box: self._gate(box, order))
         except LockBusy:
             return GateResult(is_busy=True)
-        except TROUBLE as error:
+        except (*TROUBLE, NoKeeper) as error:
             return GateResult(why=failed(error).reason)
         return GateResult(found)
 
     def _gate(self, box: OpenBox, order: GateOrder) -> FoundBox | None:
+        assert self._keeper is not None, "a store without gates"
         if order.work is GateWork.LOOK:
             return box.look(order.since, order.may_list)
         if order.work is GateWork.OPEN:
+            self._keeper.open(box.folder)
             box.open_gate(order.uidnext)
             return None
-        if self._watch is not None:
-            self._watch(order.box, box.folder)
-        return box.shut(order.since, order.may_list)
+        self._keeper.follow(order.box, box.folder)
+        box.shut_gate()
+        self._keeper.shut(box.folder)
+        return box.found(order.since, order.may_list)
 
     def settle(self, works: Sequence[Work]) -> None:
         """Raises OSError."""

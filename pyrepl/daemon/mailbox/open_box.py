@@ -120,16 +120,15 @@ class OpenBox:
 
     # The gate
 
-    def shut(self, since: int, may_list: bool) -> FoundBox:
-        """Keep the lock; what is there then. Raises OSError, CorruptData, OtherBox, LockBusy."""
+    def shut_gate(self) -> None:
+        """Keep the lock. Raises OSError, LockBusy."""
         self._lock.shut(self.folder)
-        return self._found(since, may_list)
 
     def look(self, since: int, may_list: bool) -> FoundBox:
         """What is there between two changes of a Dovecot. Raises OSError, CorruptData, OtherBox, LockBusy."""
         self._lock.take(self.folder)
         try:
-            return self._found(since, may_list)
+            return self.found(since, may_list)
         finally:
             self._lock.release(self.folder)
 
@@ -140,8 +139,9 @@ class OpenBox:
             self._list.append([], uidnext)
         self._lock.open(self.folder)
 
-    def _found(self, since: int, may_list: bool) -> FoundBox:
-        """Under the lock. Messages without a UID get one, if that may be."""
+    def found(self, since: int, may_list: bool) -> FoundBox:
+        """What is there, while we have the lock. Messages without a UID get one, if that may be. Raises OSError,
+        CorruptData, OtherBox."""
         listing = self.listing()
         if listing.unlisted and may_list:
             new = [Entry(self.next_uid + place, base) for place, base in enumerate(sorted(listing.unlisted))]

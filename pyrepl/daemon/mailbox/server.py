@@ -23,6 +23,7 @@ from pyrepl.daemon.mailbox.conns import Conns, MemberFault
 from pyrepl.daemon.mailbox.database import DatabaseError
 from pyrepl.daemon.mailbox.dialer import Dialer
 from pyrepl.daemon.mailbox.first_line import FirstLine
+from pyrepl.daemon.mailbox.keeper_link import NoKeeper
 from pyrepl.daemon.mailbox.keeping import Keeping
 from pyrepl.daemon.mailbox.maildirs_place import NotThere
 from pyrepl.daemon.mailbox.sockets import Sockets
@@ -42,7 +43,7 @@ from pyrepl.observability import events
 AGAIN_S: Final = 1.0
 """After a failure, when everything is opened anew."""
 _LOOK_EVERY_S: Final = 0.1
-_CANNOT_OPEN: Final = (DatabaseError, NotThere, CorruptData, OSError)
+_CANNOT_OPEN: Final = (DatabaseError, NotThere, CorruptData, NoKeeper, OSError)
 
 
 @final
@@ -121,6 +122,7 @@ class MailboxServer(Service):
             self._task.cancel()
         self.conns.drop_all("the node ends")
         if self._keeping is not None:
+            self._keeping.farewell()
             self._keeping.stop()
         self._sockets.close()
 

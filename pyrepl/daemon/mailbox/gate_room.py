@@ -1,0 +1,48 @@
+"""What gates need of the system: the watch on their folders, and the keeper of their lock files.
+
+Not here: both of them (gate_watch.py, keeper_link.py), and the lock files (uidlist_lock.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Final, final
+
+from pyrepl.daemon.mailbox.gate_watch import GateWatch
+from pyrepl.daemon.mailbox.keeper_link import KeeperLink
+from pyrepl.mailbox.gates import Seen
+
+
+@final
+class GateRoom:
+    """Both, as the store and the driver see them."""
+
+    def __init__(self, folder: Path, orphaned: bytes, wake: Callable[[], None], gone: Callable[[], None]) -> None:
+        """As KeeperLink and GateWatch have it. Raises NoKeeper, OSError."""
+        self.keeper: Final = KeeperLink(folder, orphaned, gone)
+        try:
+            self._watch: Final = GateWatch(wake)
+        except OSError:
+            self.keeper.close()
+            raise
+
+    def follow(self, box: str, folder: bytes) -> None:
+        """A mailbox is to be watched. Raises OSError."""
+        self._watch.follow(box, folder)
+
+    def open(self, gate: bytes) -> None:
+        """Raises NoKeeper."""
+        self.keeper.open(gate)
+
+    def shut(self, gate: bytes) -> None:
+        """Raises NoKeeper."""
+        self.keeper.shut(gate)
+
+    def take(self, ours: Sequence[str]) -> list[tuple[str, Seen]]:
+        """What was seen, as GateWatch has it."""
+        return self._watch.take(ours)
+
+    def close(self) -> None:
+        self._watch.close()
+        self.keeper.close()
