@@ -15,7 +15,7 @@ from pyrepl.daemon.mailbox.keeping import Keeping
 from pyrepl.daemon.mailbox.maildirs_place import NotThere
 from pyrepl.mailbox.verbs import Create
 from pyrepl.mailbox.words import Box
-from tests.unit.daemon.mailbox.mail_rig import MailProcess, members, settings_of
+from tests.unit.daemon.mailbox.mail_rig import MailProcess, links, members, settings_of
 from tests.unit.daemon.mailbox.test_driver import Heard
 from tests.unit.daemon.rig import in_loop, running, until
 
@@ -68,8 +68,9 @@ async def test_a_witness_keeps_rows_alone(tmp_path: Path) -> None:
 async def test_flags_that_a_mail_program_changed_meanwhile_are_changed_everywhere(tmp_path: Path) -> None:
     nodes = members("ab")
     async with running(tmp_path / "b", **settings_of(tmp_path / "b", "b", nodes)):
-        async with running(tmp_path / "a", **settings_of(tmp_path / "a", "a", nodes)):
+        async with running(tmp_path / "a", **settings_of(tmp_path / "a", "a", nodes)) as one:
             process = await MailProcess.of(tmp_path / "a")
+            await until(lambda: links(one) == 1)
             await process.ask("CREATE alice INBOX")
             assert (await process.save("G1")).endswith("acks=1")
             assert (await process.ask("STORE alice INBOX uids=1 add=\\Flagged")).endswith("acks=1")
