@@ -1,4 +1,4 @@
-"""The analysis of `pyrepl metrics` as plain SQL over the canonical tables, for bench.metrics to ask DuckDB.
+"""The analysis of `pyrepl metrics` as plain SQL over events and samples, for bench.metrics to ask DuckDB.
 
 It asks what costs: one row per sync and end with all that its events tell, both ends joined, causes and failures by
 what came before in the pair, the counts of them, cuts, loops, storms and backlog sizes, forks, nodes, exact percentiles

@@ -1,4 +1,4 @@
-"""A standalone Spark cluster on this machine, for bench.metrics: a master and workers of one core each."""
+"""A standalone Spark cluster on this machine: a master and workers of one core each."""
 
 from __future__ import annotations
 
