@@ -165,6 +165,9 @@ class Gates:
         elif gate.state in (GateState.OPEN, GateState.LOOKING, GateState.OPENING) and (seen.released or seen.brought):
             gate.has_changed = True
             gate.idle_at = now + IDLE_S
+            if seen.released:
+                # Who waited has come in, and is done.
+                gate.enter_until = now
         self._active.add(box)
 
     def worked(self, works: Sequence[Work], now: float) -> None:

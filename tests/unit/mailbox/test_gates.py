@@ -173,6 +173,15 @@ def test_a_task_here_has_the_gate_shut_first_but_who_waited_may_come_in() -> Non
     assert done == [{1: "G1"}] and rig.state() is GateState.SHUT
 
 
+def test_when_who_waited_is_done_nobody_else_waits() -> None:
+    rig = Rig()
+    rig.see(READS)
+    rig.node.saving.tasks.add({GUID}, lambda tokens, now: None, lambda reason, now: None, rig.now)
+    rig.round()
+    assert rig.state() is GateState.OPEN
+    assert rig.see(RELEASED) == [GateWork.SHUT] and rig.state() is GateState.SHUT
+
+
 def test_a_lock_file_that_dovecot_has_is_asked_for_again_soon() -> None:
     rig = Rig()
     rig.see(READS)
