@@ -24,7 +24,7 @@ from pyrepl.analysis.cache import cache_folder
 
 GIVEN_UP_S: Final = 600
 """Nobody writes for so long."""
-LOADED: Final = 3
+LOADED: Final = 4
 """Raised when a run makes Java load other classes than before: the file is then made anew."""
 _QUIET: Final = "-XX:+IgnoreUnrecognizedVMOptions -Xshare:auto -Xlog:disable"
 """What Java has to say of the file would go to standard output."""

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from concurrent.futures import Future
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    import polars as pl
+    from pyspark.sql import SparkSession
 
     from pyrepl.metrics.report.model import Report
 
@@ -21,15 +20,13 @@ DELTA: Final = "delta"
 """The folder of the same as tables of Delta Lake."""
 
 
-def write_all(
-    report: Report, results: Mapping[str, pl.LazyFrame], out: Path, digest: str, library: Future[str] | None
-) -> None:
-    """Write results/ and all files of the report below `out`. `digest` is that of all that the results are made of,
-    `library` what `library_of_charts` will return. Raises OSError.
+def write_all(report: Report, spark: SparkSession, out: Path, digest: str, library: Future[str] | None) -> None:
+    """Write results/ and all files of the report below `out`. `spark` has views of the result tables, `digest` is that
+    of all that they are made of, `library` what `library_of_charts` will return. Raises OSError.
     """
     from pyrepl.metrics import parquet
 
-    parquet.write(report, results, out / RESULTS, digest)
+    parquet.write(report, spark, out / RESULTS, digest)
     write_files(report, out, library)
 
 

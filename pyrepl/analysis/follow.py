@@ -26,7 +26,7 @@ from pyrepl.analysis.charts import library_of_charts
 from pyrepl.analysis.failures import SPARK_IS_GONE, CannotRun, in_our_words, is_late, is_of_python
 from pyrepl.analysis.files import replace, write_all, write_delta
 from pyrepl.analysis.progress import Progress
-from pyrepl.analysis.spark import SIGNALS, answers_by_spark, spark_for
+from pyrepl.analysis.spark import SIGNALS, spark_for
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -95,8 +95,8 @@ def _follower(
 
             def answered(read: Read) -> None:
                 steps = Steps(progress.step, time.monotonic)
-                report, results = answer(answers_by_spark(spark), wanted, steps, time.time_ns() // 1000)
-                write_all(report, results, _out(asked), made_of(load(tables), wanted), library)
+                report = answer(spark, wanted, steps, time.time_ns() // 1000)
+                write_all(report, spark, _out(asked), made_of(load(tables), wanted), library)
                 if asked.delta:
                     write_delta(_out(asked))
                 told(batch_of(report, read, asked))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
@@ -22,11 +22,10 @@ from pyrepl.analysis.fetch import FETCHED, fetched
 from pyrepl.analysis.files import RESULTS, write_all, write_delta, write_files
 from pyrepl.analysis.progress import Progress, tasks_of
 from pyrepl.analysis.queries import Answer, ask
-from pyrepl.analysis.spark import answers_by_spark, by_spark, spark_for
+from pyrepl.analysis.spark import by_spark, spark_for
 from pyrepl.metrics.given import is_elsewhere
 
 if TYPE_CHECKING:
-    import polars as pl
     from pyspark.sql import SparkSession
 
     from pyrepl.metrics.ingest import News
@@ -111,14 +110,14 @@ def _by_spark(
         news = _news_of_elsewhere(spark, wanted) if found is None else found.result()
         steps.begin("read")
         take_in(by_spark(spark), news, wanted.tables, wanted.zone)
-        report, results = answer(answers_by_spark(spark), wanted, steps, time.time_ns() // 1000)
+        report = answer(spark, wanted, steps, time.time_ns() // 1000)
         if asked.out is not None:
             steps.begin("write")
-            write_all(report, results, asked.out, made_of(news.known, wanted), library)
+            write_all(report, spark, asked.out, made_of(news.known, wanted), library)
             steps.end()
         if tell is not None and asked.sql:
             steps.begin("query")
-            ask(spark, _written(asked, report, results, wanted.tables), asked.sql, tell)
+            ask(spark, _written(asked, report, spark, wanted.tables), asked.sql, tell)
         progress.ask(None)
     return report
 
@@ -129,13 +128,13 @@ def _news_of_elsewhere(spark: SparkSession, wanted: Wanted) -> News:
     return found_news(replace(wanted, logs=tuple(logs)))
 
 
-def _written(asked: Asked, report: Report, results: Mapping[str, pl.LazyFrame], tables: Path) -> Path:
+def _written(asked: Asked, report: Report, spark: SparkSession, tables: Path) -> Path:
     """The result tables as files: those of --out, or such beside the tables, which go with them."""
     if asked.out is not None:
         return asked.out / RESULTS
     from pyrepl.metrics import parquet
 
-    parquet.write(report, results, tables.parent / RESULTS)
+    parquet.write(report, spark, tables.parent / RESULTS)
     return tables.parent / RESULTS
 
 

@@ -27,7 +27,6 @@ from pyrepl.metrics.given import place
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from pyrepl.metrics.answers import Answering
     from pyrepl.metrics.ingest import Reading
     from pyrepl.metrics.run import Steps
 
@@ -36,12 +35,6 @@ QUICK_BYTES: Final = 4 << 30
 SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
 _TELLING: Final = re.compile(r"\bERROR\b|Exception|^Error")
 """Lines of Java's that say why it did not start."""
-
-
-def answers_by_spark(spark: SparkSession) -> Answering:
-    from pyrepl.metrics.asking import by_tasks
-
-    return by_tasks(spark)
 
 
 def by_spark(spark: SparkSession) -> Reading:

@@ -17,13 +17,15 @@ story, stitch, skew                              which lines are one sync, which
     candidates        which ends can be of one pair, by index
     meets             which nodes can have synced, where no stream's id tells
     attempts, syncs, rates, series, storms, what_if   Polars' expressions, from rollups to results
-    what_if_sql                                  other settings for masters and fleets: SQL over result tables
+    what_if_sql                                  costs of masters, other settings for masters and fleets, in SQL
     gather, facts, advice                        what advice goes by, summed up from results; deciding and wording it
     advice_sizes, advice_links, amounts, readers advice on sizes and on links; sizes with headroom; who reads which RDB
 answers, asking                                  all that is told of nodes that belong together; Spark asks for it
     shares                                       which groups of nodes one task answers for
     base, keep                                   what the next run goes on from: merged parts, answers
-jobs              all of it: analyse() and summary()
+fleet_sql         what goes over all nodes: Spark SQL over the answers
+jobs              all of it: analyse() makes every result table a view of Spark's
+shown             how many rows of each a report gets, and which
 session           Spark, quiet and cleaned up behind
 parquet, versions                                results as files; a new set of them while others read the old one
 delta                                            the same as tables of Delta Lake

@@ -1,42 +1,69 @@
 """All that is told of the nodes of some groups (groups.py): a task of Spark's, which is not seen here.
 
-What needs all nodes there are (counts of the whole, the series' spans, advice) is put together by jobs.py.
+What each master costs, what other settings would do for it and what to do about it is told here too, as all of a
+master's replicas are in its group. What needs all nodes there are is fleet_sql.py's.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import astuple
 from functools import cache
 from pathlib import Path
+from typing import Final
 
 import polars as pl
 
 from pyrepl.metrics import rates
+from pyrepl.metrics.advice import advice
 from pyrepl.metrics.attempts import attempts
 from pyrepl.metrics.base import Base, Frames
+from pyrepl.metrics.column import Table
 from pyrepl.metrics.dumps import is_portless, without_dumps
-from pyrepl.metrics.keep import base_kept, keep_answer, keep_base, key
+from pyrepl.metrics.gather import gather
+from pyrepl.metrics.keep import base_kept, is_kept, keep_answer, keep_base, key
 from pyrepl.metrics.parts import Loaded, Sources, load, read_rows
-from pyrepl.metrics.places import is_kept, place
-from pyrepl.metrics.results import SKEW
+from pyrepl.metrics.places import place
+from pyrepl.metrics.results import (
+    ADVICE,
+    AVAILABILITY,
+    BACKLOG_WHAT_IF,
+    BUFFER_WHAT_IF,
+    COSTS,
+    CUTS,
+    DELAY_WHAT_IF,
+    FORKS,
+    LOOPS,
+    NODES,
+    RETRIES,
+    SKEW,
+    STORMS,
+    SYNCS,
+    WRITE_RATE,
+)
 from pyrepl.metrics.rollup import Mark, merged_marks, rollup
 from pyrepl.metrics.samples import points_to_rates
-from pyrepl.metrics.schemas import literal, schema
+from pyrepl.metrics.schemas import conform, literal, schema
 from pyrepl.metrics.series import named
 from pyrepl.metrics.storms import storms
 from pyrepl.metrics.syncs import cuts, loops, retries, syncs
 from pyrepl.metrics.tables import EVENTS, SAMPLES
 from pyrepl.metrics.what_if import what_if
+from pyrepl.metrics.what_if_sql import READS, STATEMENTS
 
-Answering = Callable[[Sequence[Sources], Path], list[str]]
-"""Answers for shares of the nodes from the folder of tables, and keeps what it finds there (keep.py); their keys."""
+ANSWERED: Final[tuple[Table, ...]] = (
+    SYNCS, CUTS, LOOPS, RETRIES, AVAILABILITY, WRITE_RATE, FORKS, SKEW, NODES, BACKLOG_WHAT_IF, STORMS,
+    COSTS, BUFFER_WHAT_IF, DELAY_WHAT_IF, ADVICE,
+)  # fmt: skip
+"""The result tables of which each share of the nodes has its rows."""
+DRAWN: Final = "drawn"
+COUNTS: Final = "counts"
 
 
 def kept_or_made(tables: Path, wanted: Sources) -> str:
     """See to it that these answers are kept: those of a run before, or else answers(). Their key. Raises OSError."""
     folder, named = place(tables, wanted.bounds), key(wanted)
-    if not is_kept(folder, named):
+    if not is_kept(folder, named, (*(table.name for table in ANSWERED), DRAWN)):
         lasting = wanted.bounds == (None, None)
         found, base = answers(tables, wanted, base_kept(tables, wanted) if lasting else None)
         keep_answer(folder, named, found)
@@ -46,8 +73,8 @@ def kept_or_made(tables: Path, wanted: Sources) -> str:
 
 
 def answers(tables: Path, wanted: Sources, base: Base | None = None) -> tuple[Frames, Base | None]:
-    """By table; besides those of results.py `drawn` (series.named()), `sizes` (of backlogs by node) and `counts`, one
-    row: attempts that ended before a verdict, dumps, and when the first and the last sample were taken.
+    """By table of ANSWERED; besides `drawn` (series.named()) and `counts`, one row: attempts that ended before a
+    verdict, dumps, and when the first and the last sample were taken.
 
     `base` is what a run before had merged; what the next is to go on with comes back, if it is worth keeping.
     """
@@ -60,7 +87,6 @@ def answers(tables: Path, wanted: Sources, base: Base | None = None) -> tuple[Fr
     del halves, loaded.tables
     counted, edges = _rates(tables, wanted, values, loaded.marks)
     done = syncs(tried, children)
-    sizes = rates.backlog_sizes(nodes)
     sampled = [mark for mark in loaded.marks if mark["table"] == SAMPLES.name]
     failures = tried.select((pl.col("verdict").is_null() & pl.col("failure").is_not_null()).sum()).item()
     found = {
@@ -75,9 +101,8 @@ def answers(tables: Path, wanted: Sources, base: Base | None = None) -> tuple[Fr
         "nodes": rates.shown_nodes(nodes),
         "backlog_what_if": what_if(done),
         "storms": storms(done, tried),
-        "drawn": drawn,
-        "sizes": pl.DataFrame(list(sizes.items()), {"node": pl.String, "backlog_size": pl.Int64}, orient="row"),
-        "counts": pl.DataFrame(
+        DRAWN: drawn,
+        COUNTS: pl.DataFrame(
             {
                 "connect_failures": [failures],
                 "dumps": [dumped],
@@ -87,7 +112,16 @@ def answers(tables: Path, wanted: Sources, base: Base | None = None) -> tuple[Fr
             dict.fromkeys(("connect_failures", "dumps", "first_us", "last_us"), pl.Int64),
         ),
     }
+    pieces = advice(gather(found, rates.backlog_sizes(nodes)))
+    found |= _of_masters(found) | {ADVICE.name: literal(ADVICE, [list(map(one.get, ADVICE.names)) for one in pieces])}
     return found, loaded.base
+
+
+def _of_masters(found: Frames) -> Frames:
+    """The tables that are SQL over others."""
+    context = pl.SQLContext({name: found[name] for name in READS}, eager=True)
+    shapes = {table.name: table for table in ANSWERED}
+    return {name: conform(context.execute(statement), shapes[name]) for name, statement in STATEMENTS.items()}
 
 
 def _table(loaded: Loaded, name: str) -> pl.DataFrame:

@@ -1,29 +1,37 @@
-"""Spark answers: a DataFrame of shares of the nodes goes in, one of what became of each comes out.
+"""Spark answers: a DataFrame of shares of the nodes goes in, the tables of all of them come out, as views.
 
-    analyse(by_tasks(spark), Path("out/tables"))
+    counts = answered(spark, shares, Path("out/tables"))
+    spark.sql("select count(*) from syncs")
 
 What answers for a share is answers.py's, in plain Arrow and Polars; it runs in mapInArrow, in Spark's Python workers,
-each share in a task of its own, and writes the answers itself, as Parquet, a file for each table (keep.py): no result
-passes through Java or the driver. Which groups of nodes are a share is shares.py's.
+each share in a task of its own, and writes the answers itself, as Parquet, a file for each table (keep.py). What goes
+over all of them is asked of the views, in SQL (fleet_sql.py, shown.py): the driver sees no answer. Which groups of
+nodes are a share is shares.py's.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 
-from pyrepl.metrics.answers import Answering, kept_or_made
+from pyrepl.metrics.answers import ANSWERED, COUNTS, DRAWN, kept_or_made
+from pyrepl.metrics.column import types
+from pyrepl.metrics.keep import key, sweep
 from pyrepl.metrics.parts import Again, Sources
+from pyrepl.metrics.places import of_answer, place
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 _FILES: Final = pa.list_(pa.string())
+_PATTERN: Final = re.compile(r"[\\\[\]{}*?]")
 SHARES: Final = pa.schema(
     [
         pa.field("task", pa.int32(), nullable=False),
@@ -44,18 +52,34 @@ SHARES: Final = pa.schema(
 )  # fmt: skip
 """parts.Sources by its fields, a row a share, and which task answers; a mark, whose fields depend on its table, is
 JSON."""
-ANSWERED: Final = "key string"
-"""By what name the answers of a share are kept."""
-_ANSWERED: Final = pa.schema([("key", pa.string())])
+_TIMES: Final = {"first_us": "min", "last_us": "max"}
+_COUNTED: Final = ("connect_failures", "dumps", *_TIMES, *(table.name for table in ANSWERED), DRAWN)
+COUNTED: Final = ", ".join(f"{name} bigint" for name in _COUNTED)
+"""The row `counts` of a share (answers.py), and how many rows it has of each table."""
+_SUMS: Final = ", ".join(f"{_TIMES.get(name, 'sum')}({name}) as {name}" for name in _COUNTED)
+_OF_DRAWN: Final = {
+    "node": "string", "peer": "string", "at_us": "bigint", "called": "string",
+    "lag_bytes": "bigint", "lag_s": "double", "output_bytes": "bigint", "sync_buffer_bytes": "bigint",
+    "writes_per_s": "double", "stream_bytes_per_s": "double",
+}  # fmt: skip
 
 
-def by_tasks(spark: SparkSession) -> Answering:
-    """Spark's tasks answer, one for each share."""
-    return partial(_by_tasks, spark)
+def answered(spark: SparkSession, shares: Sequence[Sources], tables: Path) -> dict[str, int | None]:
+    """Have all shares answered, of the same bounds. What COUNTED says, over all; what they answered is then to be had
+    from the session under the names of the tables of ANSWERED, and DRAWN. Raises what Spark raises."""
+    asked(frame(spark, shares), tables).createOrReplaceTempView("counted")
+    (counts,) = spark.sql(f"select {_SUMS} from counted").toArrow().to_pylist()
+    sweep(tables, shares, map(key, shares))
+    folder = place(tables, shares[0].bounds)
+    for name, columns in ({table.name: types(table) for table in ANSWERED} | {DRAWN: _OF_DRAWN}).items():
+        shape = ", ".join(f"`{column}` {kind}" for column, kind in columns.items())
+        spark.read.schema(shape).parquet(plain(folder / name)).createOrReplaceTempView(name)
+    return dict(counts)
 
 
-def _by_tasks(spark: SparkSession, shares: Sequence[Sources], tables: Path) -> list[str]:
-    return list(map(str, asked(frame(spark, shares), tables).toArrow()["key"].to_pylist()))
+def plain(path: Path) -> str:
+    """The path for Spark, which takes some letters for patterns."""
+    return _PATTERN.sub(r"\\\g<0>", str(path))
 
 
 def frame(spark: SparkSession, shares: Sequence[Sources]) -> DataFrame:
@@ -64,8 +88,8 @@ def frame(spark: SparkSession, shares: Sequence[Sources]) -> DataFrame:
 
 
 def asked(shares: DataFrame, tables: Path) -> DataFrame:
-    """Shares as SHARES has them -> ANSWERED."""
-    return shares.mapInArrow(partial(answer_batches, tables=str(tables)), ANSWERED)
+    """Shares as SHARES has them -> COUNTED."""
+    return shares.mapInArrow(partial(answer_batches, tables=str(tables)), COUNTED)
 
 
 def rows(shares: Sequence[Sources]) -> Any:
@@ -74,11 +98,17 @@ def rows(shares: Sequence[Sources]) -> Any:
 
 
 def answer_batches(batches: Iterable[Any], tables: str) -> Iterator[Any]:
-    """For mapInArrow: RecordBatches of SHARES in, of ANSWERED out, one for each share as soon as it is answered."""
+    """For mapInArrow: RecordBatches of SHARES in, of COUNTED out, one for each share as soon as it is answered."""
     for batch in batches:
         for row in batch.to_pylist():
-            key = kept_or_made(Path(tables), _sources(row))
-            yield pa.RecordBatch.from_pylist([{"key": key}], _ANSWERED)
+            wanted = _sources(row)
+            folder, named = place(Path(tables), wanted.bounds), kept_or_made(Path(tables), wanted)
+            (counts,) = pq.read_table(of_answer(folder, named, COUNTS)).to_pylist()
+            counts |= {
+                name: pq.read_metadata(of_answer(folder, named, name)).num_rows
+                for name in (*(table.name for table in ANSWERED), DRAWN)
+            }
+            yield pa.RecordBatch.from_pylist([counts], pa.schema([(name, pa.int64()) for name in _COUNTED]))
 
 
 def _row(task: int, wanted: Sources) -> dict[str, Any]:

@@ -54,6 +54,11 @@ class Table:
         raise KeyError(f"{self.name} has no column {name}")
 
 
+def types(table: Table) -> dict[str, str]:
+    """The type of each column, in SQL."""
+    return {column.name: str(column.kind) for column in table.columns}
+
+
 def text(name: str, rule: str) -> Column:
     """A column of words."""
     return Column(name, Kind.TEXT, "", rule)

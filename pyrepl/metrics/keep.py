@@ -22,6 +22,8 @@ from pathlib import Path
 from typing import Any, Final
 
 import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 from pyrepl import VERSION
 from pyrepl.metrics.base import Base
@@ -29,7 +31,7 @@ from pyrepl.metrics.parts import Sources
 from pyrepl.metrics.places import BOUNDED, DONE, FOLDER, of_answer
 from pyrepl.temporary import SHARED, create
 
-SHAPE: Final = 4
+SHAPE: Final = 5
 """Raised when the same parts are answered for in another way."""
 _BASES: Final = "bases"
 _MADE_OF: Final = "made_of"
@@ -49,6 +51,16 @@ def _plain(value: Any) -> Any:
     if isinstance(value, frozenset):
         return sorted(value)
     return [getattr(value, field.name) for field in fields(value)]
+
+
+def is_kept(folder: Path, named: str, tables: Iterable[str] = ()) -> bool:
+    """Are there answers of that name in the folder, with these tables, none of whose files is cut short?"""
+    try:
+        for name in (DONE, *tables):
+            pq.read_metadata(of_answer(folder, named, name))
+    except (OSError, pa.ArrowInvalid):
+        return False
+    return True
 
 
 def keep_answer(folder: Path, named: str, found: Mapping[str, pl.DataFrame]) -> None:

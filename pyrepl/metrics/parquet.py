@@ -4,34 +4,45 @@
     results/syncs/day=2026-11-21/part-0f3a5d6c7b8e9a10.parquet
 
 Points in time are timestamps (UTC, microseconds); each column has its rule and unit as a comment, for Arrow and for
-Spark. Tables that the report holds whole are written from there; one that is too large for that, from the results. How
-a set of tables takes the place of the one before, while others read, is versions.py's.
+Spark. Tables that the report holds whole are written from there; of one that is too large for that Spark's tasks write
+a file each, and what the report shows of it is kept beside it (SHOWN). How a set of tables takes the place of the one
+before, while others read, is versions.py's.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import shutil
+import uuid
+from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 
-from pyrepl.metrics import versions
+from pyrepl.metrics import arrow, versions
 from pyrepl.metrics.column import UNIX_US, Column, Kind, Table
 from pyrepl.metrics.report.as_json import TABLES
 from pyrepl.metrics.report.model import Report, Row
 from pyrepl.metrics.results import TOTALS
 from pyrepl.temporary import SHARED, create
 
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
 SCHEMA_VERSION: Final = 2
 """Of the results' files, which say it under VERSION_KEY. Raised when a column's name, type or rule changes, or the
 folders do; each run writes all files anew, so that none of another version is among them."""
 VERSION_KEY: Final = b"pyrepl.schema_version"
 FILE: Final = "part-0.parquet"
+SHOWN: Final = ".shown"
+"""The folder of a version with what a report shows of the tables that have more rows."""
+MOST: Final = 1 << 19
+"""Rows that a task holds at once."""
 DAY: Final = "day"
 NO_DAY: Final = "1970-01-01"
 """The folder of a table by days that has no row: readers find its columns there."""
@@ -41,21 +52,43 @@ _SPARK: Final = {Kind.TEXT: "string", Kind.COUNT: "long", Kind.NUMBER: "double",
 _TIMESTAMP: Final = pa.timestamp("us", tz="UTC")
 
 
-def write(report: Report, results: Mapping[str, pl.LazyFrame], link: Path, digest: str = "") -> None:
+def write(report: Report, spark: SparkSession | None, link: Path, digest: str = "") -> None:
     """Write each table to a folder of its name below a new version, to which `link` leads then. Raises OSError.
 
-    Tables of happenings are partitioned by the column `day`, which then stands in the folders' names. `digest` is that
-    of all that the results are made of (standing.py), where it is known.
+    Tables of happenings are partitioned by the column `day`, which then stands in the folders' names. `spark` has the
+    views of those that the report has not whole. `digest` is that of all that the results are made of (standing.py),
+    where it is known.
     """
     rough = versions.begin(link)
     for table in TABLES:
+        rows, place = report.rows(table.name), rough / table.name
         if table.name in report.cut:
-            _large(table, results[table.name], rough / table.name)
+            assert spark is not None
+            place.mkdir()
+            write_by_tasks(spark.table(table.name), table, place)
+            _put(_plain(table, rows), rough / SHOWN / f"{table.name}.parquet", arrow.schema(table))
         else:
-            _small(table, report.rows(table.name), rough / table.name)
+            for path, part in _by_days(table, _plain(table, rows), place):
+                versions.seal(_put(part, path / FILE, schema(table)))
     if digest:
         versions.sign(rough, digest)
     versions.publish(rough, link, report.made_at_us)
+
+
+def read_shown(version: Path, table: Table) -> tuple[list[Row], bool]:
+    """The rows of a table that the report has shown, in any order, and whether these are all. Raises OSError,
+    ArrowInvalid."""
+    path = version / SHOWN / f"{table.name}.parquet"
+    if path.exists():
+        return pq.read_table(path).to_pylist(), False
+    shape = schema(table)
+    days = ds.partitioning(pa.schema([(DAY, pa.string())]), flavor="hive") if table.days else None
+    whole = pa.schema([*shape, *([(DAY, pa.string())] if table.days else [])])
+    files = [str(path) for path in (version / table.name).rglob("*.parquet")]
+    if not files:
+        raise FileNotFoundError(version / table.name)
+    rows = ds.dataset(files, whole, format="parquet", partitioning=days).to_table()
+    return rows.select(table.names).cast(arrow.schema(table)).to_pylist(), True
 
 
 def schema(table: Table) -> Any:
@@ -98,37 +131,51 @@ def _type(column: Column) -> Any:
     return _TIMESTAMP if column.unit == UNIX_US else _TYPES[column.kind]
 
 
-def _small(table: Table, rows: Sequence[Row], place: Path) -> None:
-    plain = pa.schema([(column.name, _TYPES[column.kind]) for column in table.columns])
-    _by_days(table, pa.Table.from_pylist([dict(row) for row in rows], schema=plain), place)
+def _plain(table: Table, rows: Sequence[Row]) -> Any:
+    return pa.Table.from_pylist([dict(row) for row in rows], schema=arrow.schema(table))
 
 
-def _large(table: Table, rows: pl.LazyFrame, place: Path) -> None:
-    """Happenings are in memory; what else there is that much of, lines not understood, need not be."""
-    if table.days:
-        _by_days(table, rows.collect().to_arrow(compat_level=pl.CompatLevel.oldest()), place)
-        return
-    place.mkdir()
-    rough = place / ".rough"
-    rows.sink_parquet(rough)
-    batches = pq.ParquetFile(rough).iter_batches()
-    _put(table, (pa.Table.from_batches([batch]) for batch in batches), place / FILE)
-    rough.unlink()
+def write_by_tasks(rows: DataFrame, table: Table, place: Path) -> None:
+    """Each partition of the rows becomes a file, or one a day. Raises what Spark raises."""
+    rows.mapInArrow(partial(write_batches, name=table.name, place=str(place)), "files bigint").toArrow()
 
 
-def _by_days(table: Table, found: Any, place: Path) -> None:
+def write_batches(batches: Iterable[Any], name: str, place: str) -> Iterator[Any]:
+    """For mapInArrow: RecordBatches of a table in, how many files they became out."""
+    table = next(table for table in TABLES if table.name == name)
+    for rows in _gathered(batches):
+        # Tasks write side by side, and one that is run again may find what it left.
+        rough = Path(place) / f".{uuid.uuid4().hex}"
+        parts = _by_days(table, rows.select(table.names), Path(place))
+        for number, (path, part) in enumerate(parts):
+            versions.seal(_put(part, rough / str(number) / FILE, schema(table)), path)
+        shutil.rmtree(rough)
+        yield pa.RecordBatch.from_pylist([{"files": len(parts)}], pa.schema([("files", pa.int64())]))
+
+
+def _gathered(batches: Iterable[Any]) -> Iterator[Any]:
+    """Tables of about MOST rows."""
+    held: list[Any] = []
+    for batch in batches:
+        held.append(batch)
+        if sum(map(len, held)) >= MOST:
+            yield pa.Table.from_batches(held)
+            held = []
+    if held:
+        yield pa.Table.from_batches(held)
+
+
+def _by_days(table: Table, found: Any, place: Path) -> list[tuple[Path, Any]]:
+    """Folders, and the rows of each."""
     if not table.days:
-        _put(table, [found], place / FILE)
-        return
+        return [(place, found)]
     found = found.sort_by([("node", "ascending"), ("at_us", "ascending")])
-    for day in pc.unique(found[DAY]).to_pylist() or [NO_DAY]:
-        _put(table, [found.filter(pc.equal(found[DAY], day))], place / f"{DAY}={day}" / FILE)
+    named = pc.unique(found[DAY]).to_pylist() or [NO_DAY]
+    return [(place / f"{DAY}={day}", found.filter(pc.equal(found[DAY], day))) for day in named]
 
 
-def _put(table: Table, parts: Iterator[Any] | Sequence[Any], path: Path) -> None:
-    shape = schema(table)
+def _put(rows: Any, path: Path, shape: Any) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     with create(path, SHARED) as file, pq.ParquetWriter(file, shape) as writer:
-        for part in parts:
-            writer.write_table(part.select(shape.names).cast(shape))
-    versions.seal(path)
+        writer.write_table(rows.select(shape.names).cast(shape))
+    return path

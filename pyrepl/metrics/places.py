@@ -20,11 +20,6 @@ def place(tables: Path, bounds: Bounds) -> Path:
     return tables / (FOLDER if bounds == (None, None) else BOUNDED)
 
 
-def is_kept(folder: Path, named: str) -> bool:
-    """Are there answers of that name in the folder?"""
-    return of_answer(folder, named, DONE).exists()
-
-
 def of_answer(folder: Path, named: str, name: str) -> Path:
     """The file of one table."""
     return folder / name / f"{named}.parquet"

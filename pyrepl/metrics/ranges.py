@@ -14,8 +14,8 @@ from typing import Any, Final, NamedTuple
 
 UTC: Final = "UTC"
 """The zone of text logs' times where no other one is told."""
-TASK_BYTES: Final = 32 << 20
-"""A task reads about that much: a second's work, so that its start does not count."""
+TASK_BYTES: Final = 8 << 20
+"""A task reads about that much: up to a second's work of text logs, so that its start does not count."""
 TASKS_A_CORE: Final = 4
 """At least so many where there are ranges enough: cores that are done early take over from those that are not."""
 PACKED: Final = 10

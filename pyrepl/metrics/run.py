@@ -2,31 +2,25 @@
 
     with session() as spark:
         ingest(reading.by_tasks(spark), wanted.logs, wanted.tables)
-        report, results = answer(asking.by_tasks(spark), wanted, steps, made_at_us)
+        report = answer(spark, wanted, steps, made_at_us)
 
 Each step is told before it begins, so that somebody who watches knows what takes so long.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final, final
-
-import polars as pl
+from typing import TYPE_CHECKING, final
 
 from pyrepl import VERSION
-from pyrepl.metrics.answers import Answering
-from pyrepl.metrics.column import Table
 from pyrepl.metrics.jobs import analyse
-from pyrepl.metrics.report.as_json import TABLES
 from pyrepl.metrics.report.model import Report, Row
-from pyrepl.metrics.tables import UNPARSED
+from pyrepl.metrics.shown import shown
 
-MOST_ROWS: Final = 50_000
-"""Rows of a table that are collected, the newest of happenings; Parquet has all."""
-MOST_UNPARSED: Final = 200
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 
 @final
@@ -69,34 +63,19 @@ class Steps:
         self._name = ""
 
 
-def answer(
-    answering: Answering, wanted: Wanted, steps: Steps, made_at_us: int
-) -> tuple[Report, Mapping[str, pl.LazyFrame]]:
-    """The report from what has been read so far, and every result table for who writes them down."""
+def answer(spark: SparkSession, wanted: Wanted, steps: Steps, made_at_us: int) -> Report:
+    """The report from what has been read so far. Every result table is then a view of the session, for who writes them
+    down."""
     steps.begin("analyse")
-    results = analyse(answering, wanted.tables, wanted.since_us, wanted.until_us)
-    return collected(results, wanted, steps, made_at_us), results
-
-
-def collected(results: Mapping[str, pl.LazyFrame], wanted: Wanted, steps: Steps, made_at_us: int) -> Report:
-    """What is shown of the results."""
+    sizes = analyse(spark, wanted.tables, wanted.since_us, wanted.until_us)
     steps.begin("collect")
-    found = [_collected(results[table.name], _most(table)) for table in TABLES]
+    tables, cut = shown(spark, sizes)
     steps.end()
-    tables = {table.name: rows for table, (rows, _) in zip(TABLES, found, strict=True)}
-    cut = frozenset(table.name for table, (_, whole) in zip(TABLES, found, strict=True) if not whole)
+    return report_of(tables, cut, wanted, steps, made_at_us)
+
+
+def report_of(
+    tables: Mapping[str, Sequence[Row]], cut: frozenset[str], wanted: Wanted, steps: Steps, made_at_us: int
+) -> Report:
+    """Rows as shown.py has them, with where they come from."""
     return Report(tables, wanted.logs, made_at_us, VERSION, steps.seconds, cut)
-
-
-def _most(table: Table) -> int:
-    return MOST_UNPARSED if table is UNPARSED else MOST_ROWS
-
-
-def _collected(rows: pl.LazyFrame, most: int) -> tuple[list[Row], bool]:
-    """Rows as plain values, in the table's order, and whether that is all; the newest `most` if there are more."""
-    found = rows.limit(most + 1).collect()
-    if len(found) <= most:
-        return list(found.iter_rows(named=True)), True
-    if "at_us" in found.columns:
-        found = rows.sort("at_us").tail(most).collect()
-    return list(found.head(most).iter_rows(named=True)), False

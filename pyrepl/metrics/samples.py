@@ -110,9 +110,9 @@ def drawn(samples: pl.DataFrame, spans: int = SPANS) -> pl.DataFrame:
     return _drawn(samples, width(first, last, spans))
 
 
-def widened(found: pl.DataFrame, wide: int, who: str = "peer") -> pl.DataFrame:
-    """Spans of several parts as spans of `wide` us, a width not below theirs; `who` is the column that names a line."""
-    return _largest(found, wide, who)
+def widened(found: pl.DataFrame, wide: int) -> pl.DataFrame:
+    """Spans of several parts as spans of `wide` us, a width not below theirs."""
+    return _largest(found, wide)
 
 
 def _drawn(samples: pl.DataFrame, wide: int) -> pl.DataFrame:
@@ -120,9 +120,9 @@ def _drawn(samples: pl.DataFrame, wide: int) -> pl.DataFrame:
     return _largest(samples.with_columns(*lags, peer=pl.when(~_OF_NODE).then("peer")), wide)
 
 
-def _largest(rows: pl.DataFrame, wide: int, who: str = "peer") -> pl.DataFrame:
+def _largest(rows: pl.DataFrame, wide: int) -> pl.DataFrame:
     begin = pl.col("at_us") // wide * wide
-    return rows.group_by("node", who, begin.alias("at_us")).agg(*(pl.col(name).max() for name in DRAWN))
+    return rows.group_by("node", "peer", begin.alias("at_us")).agg(*(pl.col(name).max() for name in DRAWN))
 
 
 def width(first_us: int, last_us: int, spans: int = SPANS) -> int:

@@ -1,20 +1,8 @@
-"""The samples of nodes and replicas over time, thinned for drawing: the table SERIES."""
+"""What the lines of the table SERIES are called; the table itself is fleet_sql.py's."""
 
 from __future__ import annotations
 
 import polars as pl
-
-from pyrepl.metrics.results import SERIES
-from pyrepl.metrics.samples import SPANS, widened, width
-from pyrepl.metrics.schemas import conform
-
-
-def series(drawn: pl.DataFrame, first_us: int, last_us: int, spans: int = SPANS) -> pl.DataFrame:
-    """The table SERIES, of spans that lie between the first sample and the last. `drawn` is samples.drawn() and what
-    named() adds to it, of parts and nodes in any order."""
-    lines = drawn.with_columns(pl.coalesce("called", "peer").alias("replica"))
-    rows = widened(lines, width(first_us, last_us, spans), "replica")
-    return conform(rows, SERIES).sort("node", "replica", "at_us")
 
 
 def named(drawn: pl.DataFrame, halves: pl.DataFrame) -> pl.DataFrame:

@@ -29,6 +29,10 @@ _LOCAL: Final = {
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
 }
+PARTITIONS: Final = 4
+"""Of what is put together from all shares of the nodes."""
+_INTERPRETED: Final = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
+"""To make Java of each query, and compile it, takes seconds here; it pays for millions of rows."""
 _NOTHING: Final[Mapping[str, str]] = MappingProxyType({})
 _CHOOSES: Final = re.compile(r"-XX:\+Use\w+GC")
 """Java refuses two collectors."""
@@ -50,8 +54,8 @@ def session(
     the user has told Spark.
 
     `theirs` is what the user has told Spark in other ways, which stays as it is; `given` is to be set besides. `quick`
-    is for minutes and not for hours: Java compiles quickly and not well. `java` are further options for it. Raises what
-    Spark raises when there is no Java.
+    is for minutes and not for hours: Spark and Java compile quickly and not well, or not at all. `java` are further
+    options for it. Raises what Spark raises when there is no Java.
     """
     rough = tempfile.mkdtemp(prefix="pyrepl-metrics-")
     spark: SparkSession | None = None
@@ -111,6 +115,10 @@ def settings(
         "spark.ui.showConsoleProgress": "false",
         "spark.sql.warehouse.dir": f"{rough}/warehouse",
         "spark.sql.session.timeZone": "UTC",
+        # What goes over a whole fleet comes to a few rows: to plan a query anew while it runs costs more than it saves.
+        "spark.sql.adaptive.enabled": "false",
+        "spark.sql.shuffle.partitions": str(PARTITIONS),
+        **(_INTERPRETED if quick else {}),
         "spark.driver.memory": memory,
         # Those of the user, spark.driver.extraJavaOptions, come behind these.
         "spark.driver.defaultJavaOptions": f"-Dlog4j2.configurationFile=file:{rough}/{_LOGGING} "

@@ -12,18 +12,17 @@ import hashlib
 import json
 from pathlib import Path
 
-import polars as pl
+import pyarrow as pa
 
 from pyrepl import VERSION
 from pyrepl.metrics import manifest, versions
-from pyrepl.metrics.column import UNIX_US, Table
-from pyrepl.metrics.jobs import ORDER
 from pyrepl.metrics.keep import SHAPE
 from pyrepl.metrics.manifest import Manifest
-from pyrepl.metrics.parquet import DAY, SCHEMA_VERSION
+from pyrepl.metrics.parquet import SCHEMA_VERSION, read_shown
 from pyrepl.metrics.report.as_json import TABLES
 from pyrepl.metrics.report.model import Report
-from pyrepl.metrics.run import Steps, Wanted, collected
+from pyrepl.metrics.run import Steps, Wanted, report_of
+from pyrepl.metrics.shown import ORDER, ordered
 
 
 def made_of(known: Manifest, wanted: Wanted) -> str:
@@ -37,19 +36,12 @@ def standing(link: Path, known: Manifest, wanted: Wanted, steps: Steps, made_at_
     version = link.resolve()
     if not versions.is_signed(version, made_of(known, wanted)):
         return None
+    steps.begin("collect")
     try:
-        return collected({table.name: _rows(table, version) for table in TABLES}, wanted, steps, made_at_us)
-    except (OSError, pl.exceptions.PolarsError):
+        found = {table.name: read_shown(version, table) for table in TABLES}
+    except (OSError, pa.ArrowInvalid):
         return None
-
-
-def _rows(table: Table, version: Path) -> pl.LazyFrame:
-    files = sorted((version / table.name).rglob("*.parquet"))
-    shape = {DAY: pl.String()} if table.days else None
-    rows = pl.scan_parquet(files, glob=False, hive_partitioning=table.days, hive_schema=shape)
-    moments = [column.name for column in table.columns if column.unit == UNIX_US]
-    rows = rows.with_columns(pl.col(moments).cast(pl.Int64)).select(table.names)
-    if not table.days:
-        return rows
-    by, downwards = ORDER[table.name]
-    return rows.sort(by, descending=downwards, maintain_order=True)
+    steps.end()
+    rows = {name: ordered(own, ORDER[name]) for name, (own, _) in found.items()}
+    cut = frozenset(name for name, (_, whole) in found.items() if not whole)
+    return report_of(rows, cut, wanted, steps, made_at_us)

@@ -1,4 +1,4 @@
-"""What attempts cost and how they ended: the tables syncs, cuts, retries, loops, and the counts of them.
+"""What attempts cost and how they ended: the tables syncs, cuts, retries and loops.
 
 Each expression stands in the order of its table in results.py, whose rules it carries out. Attempts and syncs come in
 order of time.
@@ -11,7 +11,7 @@ from typing import Final
 import polars as pl
 
 from pyrepl.metrics.phases import with_phases
-from pyrepl.metrics.results import CUT_CAUSES, CUTS, FULL_CAUSES, LOOPS, MODES, RETRIES, SYNCS
+from pyrepl.metrics.results import CUTS, LOOPS, RETRIES, SYNCS
 from pyrepl.metrics.schemas import conform, day
 
 LOOP_LENGTH: Final = 3
@@ -64,31 +64,6 @@ def _with_estimate(rows: pl.DataFrame, children: pl.DataFrame) -> pl.DataFrame:
     # What failed before its snapshot began has moved nothing.
     began = c("bytes").is_not_null() | c("transfer_ms").is_not_null() | ~failed.fill_null(False)
     return rows.with_columns(pl.when(full).then(pl.when(began).then(guess).otherwise(0)).alias("bytes_estimate"))
-
-
-def modes(syncs: pl.DataFrame) -> pl.DataFrame:
-    """The table MODES."""
-    known = syncs.filter(pl.col("mode").is_not_null())
-    rows = known.group_by("mode").agg(pl.len().alias("count"), pl.col("ok").sum())
-    return conform(rows, MODES).sort("mode")
-
-
-def full_causes(syncs: pl.DataFrame) -> pl.DataFrame:
-    """The table FULL_CAUSES."""
-    rows = (
-        syncs.filter(pl.col("cause").is_not_null())
-        .group_by("cause")
-        .agg(
-            pl.len().alias("count"),
-            *_bytes(),
-            (_sum("total_ms") / 1000).alias("seconds"),
-            pl.col("gap_bytes").median().alias("gap_p50"),
-            pl.col("gap_bytes").max().alias("gap_max"),
-            pl.col("behind_bytes").median().alias("behind_p50"),
-            pl.col("behind_bytes").max().alias("behind_max"),
-        )
-    )
-    return conform(rows, FULL_CAUSES).sort("count", "cause", descending=[True, False])
 
 
 def _sum(name: str) -> pl.Expr:
@@ -187,8 +162,3 @@ def _return() -> list[pl.Expr]:
         for name, value in told.items()
     ]
     return [stream_id.alias("stream_id"), *later]
-
-
-def cut_causes(cuts: pl.DataFrame) -> pl.DataFrame:
-    """The table CUT_CAUSES."""
-    return conform(cuts.group_by("cause").agg(pl.len().alias("count")), CUT_CAUSES).sort("cause")

@@ -39,10 +39,13 @@ def begin(link: Path) -> Path:
     return rough
 
 
-def seal(path: Path) -> Path:
-    """Give a file that was written the name of its content: part-0.parquet becomes part-<16 hex digits>.parquet."""
+def seal(path: Path, folder: Path | None = None) -> Path:
+    """Give a file that was written the name of its content, in its folder or in another one: part-0.parquet becomes
+    part-<16 hex digits>.parquet."""
     digest = hashlib.sha256(path.read_bytes()).hexdigest()[:16]
-    return path.rename(path.with_name(f"{path.stem.partition('-')[0]}-{digest}{path.suffix}"))
+    folder = folder or path.parent
+    folder.mkdir(exist_ok=True)
+    return path.rename(folder / f"{path.stem.partition('-')[0]}-{digest}{path.suffix}")
 
 
 def sign(version: Path, digest: str) -> None:

@@ -80,51 +80,35 @@ from summed join children on summed.node = children.node join full_syncs on summ
 """
 
 
-def _fleet(setting: str, steps: str, memory: str) -> str:
-    """Of one setting. `steps`: value and spared, a row for each value."""
-    return f"""
-select '{setting}' as setting, value,
-    sum(spared) over (order by value) as avoided,
-    sum(spared) over (partition by setting) as avoidable,
-    cast(sum(spared) over (order by value) as double) / sum(spared) over (partition by setting) as share,
-    {memory} as memory_bytes
-from (select '{setting}' as setting, value, sum(spared) as spared from ({steps}) as steps group by value) as summed
-cross join ({_MASTERS}) as masters
-"""
-
-
 def _power_of_two(size: str) -> str:
     return f"power(2.0, ceil(log2({size})))"
 
 
-FLEET: Final = {
-    "repl-backlog-size": _fleet(
-        "repl-backlog-size",
-        f"""
-        select {_power_of_two("greatest(behind_bytes, 1)")} as value, 1 as spared from syncs
-        where cause in ('out_of_backlog', 'no_backlog') and behind_bytes is not null
-        """,
-        "value * masters",
-    ),
-    "client-output-buffer-limit": _fleet(
-        "client-output-buffer-limit",
-        f"select {_power_of_two('need')} as value, 1 as spared from ({_CUT}) as cut where need > 0",
-        "value * pairs",
-    ),
-    "repl-diskless-sync-delay": _fleet(
-        "repl-diskless-sync-delay",
-        "select ceil(delay_s) as value, snapshots - 1 as spared from storms where on_disk = 0",
-        "null",
-    ),
-}
-"""By setting; together they are the table."""
+FLEET: Final = f"""
+with step as (
+    select 'repl-backlog-size' as setting, {_power_of_two("greatest(behind_bytes, 1)")} as value, 1 as spared from syncs
+    where cause in ('out_of_backlog', 'no_backlog') and behind_bytes is not null
+    union all
+    select 'client-output-buffer-limit' as setting, {_power_of_two("need")} as value, 1 as spared
+    from ({_CUT}) as cut where need > 0
+    union all
+    select 'repl-diskless-sync-delay' as setting, cast(ceil(delay_s) as double) as value, snapshots - 1 as spared
+    from storms where on_disk = 0
+),
+each_value as (select setting, value, sum(spared) as spared from step group by setting, value),
+summed as (
+    select setting, value, sum(spared) over (partition by setting order by value) as avoided,
+        sum(spared) over (partition by setting) as avoidable
+    from each_value
+)
+select setting, value, avoided, avoidable, cast(avoided as double) / avoidable as share,
+    case setting when 'repl-backlog-size' then value * masters when 'client-output-buffer-limit' then value * pairs end
+        as memory_bytes
+from summed cross join ({_MASTERS}) as masters
+"""
+"""The table FLEET_WHAT_IF, over all masters there are (fleet_sql.py): a step for each setting and value, summed up."""
 
-STATEMENTS: Final[Mapping[str, tuple[str, ...]]] = {
-    "costs": (COSTS,),
-    "buffer_what_if": (BUFFER,),
-    "delay_what_if": (DELAY,),
-    "fleet_what_if": tuple(FLEET.values()),
-}
-"""By table; the rows of several are put together."""
+STATEMENTS: Final[Mapping[str, str]] = {"costs": COSTS, "buffer_what_if": BUFFER, "delay_what_if": DELAY}
+"""The tables that have rows of each master, from the tables of those masters alone."""
 READS: Final = ("availability", "cuts", "forks", "storms", "syncs")
 """The tables that they read."""

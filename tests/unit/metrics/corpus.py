@@ -12,9 +12,11 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from pyrepl.metrics import manifest
-from pyrepl.metrics.asking import by_tasks
-from pyrepl.metrics.jobs import analyse, summary
+from pyrepl.metrics.jobs import analyse
 from pyrepl.metrics.parts import pieces, read_rows
+from pyrepl.metrics.report.as_json import as_json
+from pyrepl.metrics.report.model import Report
+from pyrepl.metrics.shown import shown
 from pyrepl.metrics.tables import SAMPLES
 
 Row = dict[str, Any]
@@ -83,10 +85,11 @@ def scenarios(logs: Path) -> dict[str, str]:
 
 
 def collected(spark: SparkSession, tables: Path) -> Row:
-    """All tables as rows, and the summary as a table of one row."""
-    results = analyse(by_tasks(spark), tables, spans=5)
-    rows = {table: frame.collect().to_dicts() for table, frame in results.items()}
-    rows["summary"] = [summary(results)]
+    """All tables as rows, and the JSON's top level as a table of one row."""
+    found, _ = shown(spark, analyse(spark, tables, spans=5), 1 << 20)
+    rows: dict[str, list[Any]] = dict(found)
+    about = json.loads(as_json(Report(found, (), 0, "")))
+    rows["summary"] = [{name: value for name, value in about.items() if name != "tables"}]
     rows["samples"] = [row for piece in pieces(manifest.load(tables)) if piece.mark["table"] == "samples"
                        for row in read_rows(tables, SAMPLES, piece.node, piece.rows).to_dicts()]  # fmt: skip
     return {"tables": rows}

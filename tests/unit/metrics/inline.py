@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pyarrow as pa
+import pyarrow.dataset as ds
 
 from pyrepl.metrics import manifest as manifests
-from pyrepl.metrics.answers import Answering
-from pyrepl.metrics.asking import by_tasks
 from pyrepl.metrics.ingest import count_in, planned
 from pyrepl.metrics.jobs import analyse
 from pyrepl.metrics.part import read_split
 from pyrepl.metrics.ranges import UTC
 from pyrepl.metrics.results import RESULTS
+from pyrepl.metrics.shown import shown
 
 Row = dict[str, Any]
 
@@ -23,25 +25,51 @@ Row = dict[str, Any]
 class _Frame:
     """A DataFrame of which each row is a partition."""
 
-    def __init__(self, rows: Any) -> None:
-        self._rows = rows
+    def __init__(self, database: duckdb.DuckDBPyConnection, rows: Any) -> None:
+        self._database, self._rows = database, rows
 
     def repartitionById(self, _count: int, _by: str) -> _Frame:
         return self
 
     def mapInArrow(self, task: Callable[[Iterator[Any]], Iterable[Any]], _shape: str) -> _Frame:
         parts = [self._rows.slice(number, 1).to_batches() for number in range(len(self._rows))]
-        return _Frame(pa.Table.from_batches([made for part in parts for made in task(iter(part))]))
+        return _Frame(self._database, pa.Table.from_batches([made for part in parts for made in task(iter(part))]))
+
+    def createOrReplaceTempView(self, name: str) -> None:
+        self._database.register(name, self._rows)
 
     def toArrow(self) -> Any:
         return self._rows
 
 
 class Inline:
-    """As much of a Spark session as is asked."""
+    """As much of a Spark session as is asked; DuckDB answers what is SQL."""
+
+    def __init__(self) -> None:
+        self._database = duckdb.connect()
+        self._database.execute("set default_null_order = 'nulls_first_on_asc_last_on_desc'")
 
     def createDataFrame(self, rows: Any) -> _Frame:
-        return _Frame(rows)
+        return _Frame(self._database, rows)
+
+    def sql(self, statement: str) -> _Frame:
+        in_duckdb = statement.replace("named_struct(", "json_object(")
+        return _Frame(self._database, self._database.sql(in_duckdb).to_arrow_table())
+
+    def table(self, name: str) -> _Frame:
+        return self.sql(f"select * from {name}")
+
+    @property
+    def read(self) -> Inline:
+        return self
+
+    def schema(self, _shape: str) -> Inline:
+        return self
+
+    def parquet(self, *paths: str) -> _Frame:
+        found = [Path(re.sub(r"\\(.)", r"\1", path)) for path in paths]
+        files = [file for path in found for file in (path.glob("*.parquet") if path.is_dir() else [path])]
+        return _Frame(self._database, ds.dataset(files, format="parquet").to_table())
 
 
 def read(logs: Path, tables: Path, merge_bytes: int = 0, *, dies: bool = False) -> None:
@@ -53,16 +81,16 @@ def read(logs: Path, tables: Path, merge_bytes: int = 0, *, dies: bool = False) 
         count_in(known, told, tails, tables)
 
 
-def answering() -> Answering:
+def session() -> Any:
     """What answers."""
-    spark: Any = Inline()
-    return by_tasks(spark)
+    return Inline()
 
 
 def told(tables: Path, since_us: int | None = None, until_us: int | None = None) -> dict[str, list[Row]]:
     """All results as rows."""
-    found = analyse(answering(), tables, since_us, until_us)
-    return {name: rows.collect().to_dicts() for name, rows in found.items()}
+    spark = session()
+    sizes = analyse(spark, tables, since_us, until_us)
+    return {name: [dict(row) for row in own] for name, own in shown(spark, sizes, 1 << 40)[0].items()}
 
 
 def plain(results: dict[str, list[Row]]) -> dict[str, list[str]]:

@@ -64,7 +64,7 @@ def _beside(spark: SparkSession, link: Path) -> Row:
 def _described(spark: SparkSession, link: Path) -> Row:
     """What Spark knows of a table that was written."""
     link.parent.mkdir()
-    write(report(), {}, link)
+    write(report(), None, link)
     spark.read.parquet(str(link.resolve() / "syncs")).createOrReplaceTempView("syncs")
     found = spark.sql("DESCRIBE syncs").collect()
     return {"columns": [(row["col_name"], row["data_type"], row["comment"]) for row in found]}

@@ -7,12 +7,12 @@ from typing import Any
 
 import polars as pl
 
-from pyrepl.metrics.asking import SHARES, answer_batches, rows
+from pyrepl.metrics.asking import SHARES, answer_batches, answered, plain, rows
 from pyrepl.metrics.keep import key
 from pyrepl.metrics.parts import Again, Bounds, Sources
 from pyrepl.metrics.places import of_answer, place
 from tests.unit.metrics.conftest import Row
-from tests.unit.metrics.inline import answering
+from tests.unit.metrics.inline import session
 
 MARK: dict[str, Any] = {
     "table": "samples", "form": "json", "first_us": 1, "last_us": 2, "count": 1, "backlog_size": None, "sampled": False,
@@ -24,12 +24,29 @@ def of_node(name: str, bounds: Bounds = (None, None)) -> Sources:
     return Sources([{**MARK, "node": name}], [], [], {}, frozenset(), {}, (), bounds, ((name,),))
 
 
-def test_answers_are_found_where_they_are_kept(tmp_path: Path) -> None:
-    wanted = [of_node(name) for name in "bac"] + [of_node("a", (0, None))]
-    assert answering()(wanted, tmp_path) == [key(one) for one in wanted]
+def test_answers_of_all_shares_are_views(tmp_path: Path) -> None:
+    wanted = [of_node(name) for name in "bac"]
+    spark = session()
+    counts = answered(spark, wanted, tmp_path)
+    assert counts["nodes"] == 3 and counts["syncs"] == 0
+    assert [counts[name] for name in ("connect_failures", "dumps", "first_us", "last_us")] == [0, 0, 1, 2]
+    assert spark.sql("select node from nodes order by node").toArrow()["node"].to_pylist() == ["a", "b", "c"]
     for one in wanted:
         path = of_answer(place(tmp_path, one.bounds), key(one), "nodes")
         assert pl.read_parquet(path)["node"].to_list() == list(one.groups[0])
+
+
+def test_what_is_asked_no_more_is_in_no_view(tmp_path: Path) -> None:
+    for names in ("ab", "ac", "c"):
+        spark = session()
+        answered(spark, [of_node(name) for name in names], tmp_path)
+        assert spark.sql("select node from nodes order by node").toArrow()["node"].to_pylist() == list(names)
+    answered(spark, [of_node("a", (0, None))], tmp_path)
+    assert spark.sql("select node from nodes").toArrow()["node"].to_pylist() == ["a"]
+
+
+def test_letters_that_spark_takes_for_patterns() -> None:
+    assert plain(Path("/a [1]/{b}*?/c\\d")) == "/a \\[1\\]/\\{b\\}\\*\\?/c\\\\d"
 
 
 def test_all_that_is_asked_travels(tmp_path: Path) -> None:
@@ -48,7 +65,8 @@ def test_all_that_is_asked_travels(tmp_path: Path) -> None:
     )
     (batch,) = rows([whole]).to_batches()
     (told,) = answer_batches([batch], str(tmp_path))
-    assert told["key"].to_pylist() == [key(whole)]
+    assert told.to_pylist()[0]["nodes"] == 1
+    assert of_answer(place(tmp_path, whole.bounds), key(whole), "counts").exists()
 
 
 def test_what_is_asked_has_a_declared_shape() -> None:

@@ -13,7 +13,7 @@ from pyrepl.metrics import manifest as manifests
 from pyrepl.metrics.base import MANY, Base, Frames, added_to, is_worth_it, merged
 from pyrepl.metrics.parts import Sources, load, pieces, sources
 from pyrepl.metrics.rollup import rollup
-from pyrepl.metrics.samples import width
+from pyrepl.metrics.samples import widened, width
 from pyrepl.metrics.schemas import schema
 from pyrepl.metrics.tables import EVENTS, SAMPLES
 from tests.unit.metrics.conftest import LOGS
@@ -54,10 +54,8 @@ def _largest(values: pl.DataFrame) -> pl.DataFrame:
 
 
 def drawn(frames: Frames) -> list[tuple[object, ...]]:
-    from pyrepl.metrics.series import series
-
-    rows = frames["drawn"].with_columns(called=pl.lit(None, pl.String))
-    return series(rows, *_span(rows)).rows()
+    rows = frames["drawn"]
+    return widened(rows, width(*_span(rows))).sort("node", "peer", "at_us").rows()
 
 
 def _span(rows: pl.DataFrame) -> tuple[int, int]:

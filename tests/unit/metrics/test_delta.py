@@ -20,7 +20,7 @@ from tests.unit.metrics.report.sample import empty, report
 
 def written(folder: Path, found: Report) -> Path:
     """The folder of the tables, as after a run that found this."""
-    parquet.write(found, {}, folder / "results")
+    parquet.write(found, None, folder / "results")
     delta.write((folder / "results").resolve(), folder / "delta")
     return folder / "delta"
 

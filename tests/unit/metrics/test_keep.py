@@ -11,9 +11,9 @@ import polars as pl
 import pytest
 
 from pyrepl.metrics.base import Base
-from pyrepl.metrics.keep import base_kept, keep_answer, keep_base, key, sweep
+from pyrepl.metrics.keep import base_kept, is_kept, keep_answer, keep_base, key, sweep
 from pyrepl.metrics.parts import Again, Sources
-from pyrepl.metrics.places import DONE, FOLDER, is_kept, of_answer, place
+from pyrepl.metrics.places import DONE, FOLDER, of_answer, place
 
 WANTED = Sources(
     marks=[{"node": "a", "count": 3, "edges": [["r", 1, 2, 3, 4, 5, 6]]}],
@@ -50,6 +50,20 @@ def test_an_answer_is_there_for_who_asks_the_same(tmp_path: Path) -> None:
     for name, rows in ANSWER.items():
         path = of_answer(tmp_path / FOLDER, KEY, name)
         assert pl.read_parquet(path).equals(rows) and path.parent == tmp_path / FOLDER / name
+
+
+def test_an_answer_that_was_not_finished_is_none(tmp_path: Path) -> None:
+    keep_answer(tmp_path / FOLDER, KEY, {"syncs": ROWS})
+    assert not is_kept(tmp_path / FOLDER, KEY)
+
+
+@pytest.mark.parametrize("content", [None, b"", b"PAR1 cut short"])
+def test_an_answer_of_which_a_file_is_damaged_is_none(tmp_path: Path, content: bytes | None) -> None:
+    keep_answer(tmp_path / FOLDER, KEY, ANSWER)
+    assert is_kept(tmp_path / FOLDER, KEY, TABLES)
+    path = of_answer(tmp_path / FOLDER, KEY, "syncs")
+    path.unlink() if content is None else path.write_bytes(content)
+    assert not is_kept(tmp_path / FOLDER, KEY, TABLES)
 
 
 def test_answers_with_bounds_stand_apart_until_the_next_question(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pyrepl.metrics.places import DONE, forget, is_kept, of_answer, place
+from pyrepl.metrics.places import DONE, forget, of_answer, place
 
 BOUNDS = ((None, None), (1, None))
 
@@ -14,13 +14,6 @@ def kept(tables: Path, name: str) -> None:
         path = of_answer(place(tables, bounds), "key", name)
         path.parent.mkdir(parents=True, exist_ok=True)
         path.touch()
-
-
-def test_an_answer_that_was_not_finished_is_none(tmp_path: Path) -> None:
-    kept(tmp_path, "syncs")
-    assert not any(is_kept(place(tmp_path, bounds), "key") for bounds in BOUNDS)
-    kept(tmp_path, DONE)
-    assert all(is_kept(place(tmp_path, bounds), "key") for bounds in BOUNDS)
 
 
 def test_all_is_forgotten(tmp_path: Path) -> None:

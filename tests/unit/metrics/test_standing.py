@@ -9,9 +9,8 @@ import pytest
 
 from pyrepl.metrics import manifest, parquet
 from pyrepl.metrics.ingest import news
-from pyrepl.metrics.jobs import analyse
 from pyrepl.metrics.report.model import Report
-from pyrepl.metrics.run import Steps, Wanted, collected
+from pyrepl.metrics.run import Steps, Wanted, answer
 from pyrepl.metrics.standing import made_of, standing
 from tests.unit.metrics import inline
 from tests.unit.metrics.conftest import LOGS
@@ -31,10 +30,10 @@ class Written:
         (self.logs / "junk.log").write_bytes(b"nobody understands\nhalf a li")
         self.wanted = Wanted((str(self.logs),), folder / "tables")
         inline.read(self.logs, self.wanted.tables)
-        results = analyse(inline.answering(), self.wanted.tables)
-        self.report = collected(results, self.wanted, steps(), 1)
+        spark = inline.session()
+        self.report = answer(spark, self.wanted, steps(), 1)
         known = manifest.load(self.wanted.tables)
-        parquet.write(self.report, results, self.link, made_of(known, self.wanted))
+        parquet.write(self.report, spark, self.link, made_of(known, self.wanted))
 
     def standing(self, wanted: Wanted | None = None) -> Report | None:
         found = news(self.wanted.logs, self.wanted.tables)
@@ -85,5 +84,5 @@ def test_a_damaged_file(written: Written, content: bytes | None) -> None:
 
 
 def test_results_that_nobody_signed(written: Written) -> None:
-    parquet.write(written.report, {}, written.link)
+    parquet.write(written.report, None, written.link)
     assert written.standing() is None

@@ -1,4 +1,5 @@
-"""What other settings would have done: the SQL of it, as Polars and DuckDB understand it."""
+"""What masters cost and what other settings would have done for them: the SQL of it, as Polars and DuckDB understand
+it."""
 
 from __future__ import annotations
 
@@ -14,7 +15,6 @@ from pyrepl.metrics.results import (
     COSTS,
     CUTS,
     DELAY_WHAT_IF,
-    FLEET_WHAT_IF,
     FORKS,
     STORMS,
     SYNCS,
@@ -25,7 +25,7 @@ from pyrepl.metrics.what_if_sql import READS, STATEMENTS
 MB = 1 << 20
 Row = dict[str, Any]
 TABLES = {table.name: table for table in (AVAILABILITY, CUTS, FORKS, STORMS, SYNCS)}
-MADE = {table.name: table for table in (COSTS, BUFFER_WHAT_IF, DELAY_WHAT_IF, FLEET_WHAT_IF)}
+MADE = {table.name: table for table in (COSTS, BUFFER_WHAT_IF, DELAY_WHAT_IF)}
 
 
 @pytest.fixture(params=["polars", "duckdb"])
@@ -36,8 +36,7 @@ def engine(request: pytest.FixtureRequest) -> str:
 def told(engine: str, name: str, **tables: list[Row]) -> list[Row]:
     """The rows of a table, made of these and of nothing else."""
     found = {one: pl.DataFrame(tables.get(one, []), schema=schema(TABLES[one])) for one in READS}
-    parts = [asked(engine, statement, found) for statement in STATEMENTS[name]]
-    rows = pl.concat([conform(part, MADE[name]) for part in parts])
+    rows = conform(asked(engine, STATEMENTS[name], found), MADE[name])
     return rows.sort(rows.columns[:2]).to_dicts()
 
 
@@ -89,21 +88,6 @@ def test_delays(engine: str) -> None:
         (1.5, 1, 6, 3.0), (4.0, 3, 6, 8.0)
     ]  # fmt: skip
     assert rows[1]["share"] == 0.5
-
-
-def test_the_fleet(engine: str) -> None:
-    behind = [("m", "out_of_backlog", 3), ("n", "no_backlog", 4), ("n", "out_of_backlog", 5), ("n", "first", 99)]
-    syncs: list[Row] = [{"node": node, "cause": cause, "behind_bytes": size * MB} for node, cause, size in behind]
-    syncs.append({"node": "n", "cause": "out_of_backlog", "behind_bytes": None})
-    storms = [{"node": "m", "snapshots": 3, "delay_s": 3.2, "on_disk": 0}]
-    rows = told(engine, "fleet_what_if", syncs=syncs, storms=storms, availability=PAIRS, cuts=[cut("m", 30 * MB)])
-    assert [(row["setting"], row["value"], row["avoided"], row["avoidable"], row["memory_bytes"]) for row in rows] == [
-        ("client-output-buffer-limit", 32 * MB, 1, 1, 3 * 32 * MB),
-        ("repl-backlog-size", 4 * MB, 2, 3, 2 * 4 * MB),
-        ("repl-backlog-size", 8 * MB, 3, 3, 2 * 8 * MB),
-        ("repl-diskless-sync-delay", 4.0, 2, 2, None),
-    ]
-    assert rows[1]["share"] == pytest.approx(2 / 3)
 
 
 def test_costs(engine: str) -> None:

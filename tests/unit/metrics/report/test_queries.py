@@ -24,7 +24,7 @@ Asks = Callable[[str], list[tuple[Any, ...]]]
 @pytest.fixture(scope="module", params=["duckdb", pytest.param("spark", marks=pytest.mark.spark)])
 def asks(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Asks]:
     folder = tmp_path_factory.mktemp("page")
-    write(report(), {}, folder / "results")
+    write(report(), None, folder / "results")
     if request.param == "duckdb":
         with duckdb.connect() as database:
             for table in TABLES:

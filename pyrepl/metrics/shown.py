@@ -1,0 +1,137 @@
+"""What a report shows of the result tables: so many rows of each as a driver and a reader can hold, all by one query.
+
+    rows, cut = shown(spark, MOST_ROWS)
+
+Spark picks the rows (`FIRST`) and hands over those alone, as JSON: tables of any shape come back from one job, as each
+job costs a tenth of a second and more. What Spark has under the tables' names are views of jobs.py.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+from pyrepl.metrics import fleet_sql
+from pyrepl.metrics.column import Table, types
+from pyrepl.metrics.report.as_json import TABLES
+from pyrepl.metrics.report.model import Row
+from pyrepl.metrics.results import SERIES
+from pyrepl.metrics.tables import UNPARSED
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+MOST_ROWS: Final = 10_000
+"""Rows of a table that are shown; Parquet has all."""
+MOST_UNPARSED: Final = 200
+MOST_LINES: Final = 12
+"""Where there are too many series: those with the largest values of each column of PEAKS."""
+PEAKS: Final = ("lag_bytes", "lag_s", "output_bytes", "sync_buffer_bytes")
+
+ORDER: Final[Mapping[str, str]] = {
+    "totals": "syncs",
+    "costs": "out_s desc, node",
+    "syncs": "at_us, sync",
+    "modes": "mode",
+    "full_causes": "count desc, cause",
+    "loops": "count desc, node, replica",
+    "retries": "count desc, node, replica, reason",
+    "cuts": "at_us, node, replica",
+    "cut_causes": "cause",
+    "availability": "availability, node, replica",
+    "write_rate": "node",
+    "forks": "at_us, node",
+    "skew": "node",
+    "nodes": "node",
+    "backlog_what_if": "node, backlog_size",
+    "buffer_what_if": "node, limit_bytes",
+    "delay_what_if": "node, delay_s",
+    "fleet_what_if": "setting, value",
+    "storms": "node, at_us",
+    "advice": "running_s desc, cost_s desc, severity, kind, node, replica, share",
+    "series": "node, replica, at_us",
+    "files": "file",
+    "unparsed": "file, position",
+}
+"""In which order a table is shown, as SQL; null is less than any value, as Spark has it."""
+FIRST: Final[Mapping[str, str]] = {
+    "syncs": "at_us desc, sync desc",
+    "cuts": "at_us desc, node desc, replica desc",
+    "forks": "at_us desc, node desc",
+    "storms": "at_us desc, node desc",
+    "nodes": "last_us desc, node",
+    "write_rate": "bytes_per_s_mean desc, node",
+    "backlog_what_if": "avoidable desc, node, backlog_size",
+    "buffer_what_if": "avoidable desc, node, limit_bytes",
+    "delay_what_if": "forks desc, node, delay_s",
+    "files": "unknown desc, unparsed desc, file",
+}
+"""Which rows are shown where there are too many: the newest of happenings, else those that matter most; of tables that
+are not here the first ones in their order."""
+
+
+FEW: Final = ("totals", "modes", "full_causes", "cut_causes", "fleet_what_if")
+"""Tables that have a row for each kind of something."""
+
+
+def shown(
+    spark: SparkSession, sizes: Mapping[str, int], most: int = MOST_ROWS
+) -> tuple[dict[str, list[Row]], frozenset[str]]:
+    """Rows by table, in their order, at most `most` of each; and the names of the tables that have more.
+
+    `sizes` are rows of tables, of those where that is known: an empty one is not asked for, and of one that is small
+    all is taken.
+    """
+    bounds = {table.name: min(most, MOST_UNPARSED) if table is UNPARSED else most for table in TABLES}
+    wanted = [table for table in TABLES if sizes.get(table.name) != 0]
+    picks = [_picked(table, bounds[table.name], sizes.get(table.name)) for table in wanted]
+    # Else each table would be tasks of its own, and to hand over the whole plan to it costs more than the rows.
+    rows = _asked(spark, f"select /*+ coalesce(1) */ * from ({' union all '.join(picks)}) as picked")
+    cut = frozenset(name for name, own in rows.items() if len(own) > bounds[name])
+    found = {table.name: rows[table.name][: bounds[table.name]] for table in TABLES}
+    if SERIES.name in cut:
+        lines = fleet_sql.peaks(PEAKS, MOST_LINES)
+        found[SERIES.name] = _asked(spark, _picked(SERIES, most, None, f"({lines}) as peaks"))[SERIES.name]
+    return {name: ordered(own, ORDER[name]) for name, own in found.items()}, cut
+
+
+def _picked(table: Table, most: int, size: int | None, of: str = "") -> str:
+    """The statement of one table: its name, which place a row has by FIRST, and the row; one row more than `most`,
+    where there are as many."""
+    fields = ", ".join(f"'{name}', cast(t.{name} as {kind})" for name, kind in types(table).items())
+    row = f"to_json(named_struct({fields})) as row"
+    if table.name in FEW or (size is not None and size <= most):
+        return f"select '{table.name}' as name, 0 as place, {row} from {table.name} as t"
+    first = FIRST.get(table.name, ORDER[table.name])
+    return f"""
+        select '{table.name}' as name, row_number() over (order by {first}) as place, {row}
+        from (select * from {of or table.name} order by {first} limit {most + 1}) as t
+        """
+
+
+def _asked(spark: SparkSession, statement: str) -> dict[str, list[Row]]:
+    """By table, in the order of FIRST. JSON leaves out what is null."""
+    found: dict[str, list[tuple[int, Row]]] = {table.name: [] for table in TABLES}
+    names = {table.name: dict.fromkeys(table.names) for table in TABLES}
+    told = spark.sql(statement).toArrow()
+    for name, place, row in zip(*(told[column].to_pylist() for column in ("name", "place", "row")), strict=True):
+        found[name].append((place, names[name] | json.loads(row)))
+    return {name: [row for _, row in sorted(own, key=_place)] for name, own in found.items()}
+
+
+def _place(one: tuple[int, Row]) -> int:
+    return one[0]
+
+
+def ordered(rows: Iterable[Row], order: str) -> list[Row]:
+    """Rows in an order of ORDER."""
+    found = list(rows)
+    for item in reversed(order.split(", ")):
+        name, _, down = item.partition(" ")
+        found.sort(key=lambda row: _key(row[name]), reverse=bool(down))
+    return found
+
+
+def _key(value: Any) -> tuple[bool, Any]:
+    return value is not None, 0 if value is None else value
