@@ -15,6 +15,7 @@ rollup            what a part comes to, kept beside it; all questions are answer
 parts, groups     which rollups, or rows, answer a question; which nodes are analysed together
 story, stitch, skew                              which lines are one sync, which ends are one sync, how clocks stand
     candidates        which ends can be of one pair, by index
+    stored            rows of many files as a DataFrame
     meets             which nodes can have synced, where no stream's id tells
     attempts, syncs, rates, series, storms, what_if   Polars' expressions, from rollups to results
     what_if_sql                                  costs of masters, other settings for masters and fleets, in SQL

@@ -5,7 +5,7 @@ when ends are left over, as text logs name no sync, that may be of one (stitch.p
 replica belongs to every node whose stream it followed. Where a node's log tells none, as behind a rotation, or nobody
 else has it, meets.py says with whom it may have synced.
 
-Pure Python, over marks and the names of syncs, not over syncs.
+Spark holds the syncs of all nodes against each other (_JOINED); the rest is pure Python, over marks.
 """
 
 from __future__ import annotations
@@ -13,19 +13,42 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, Final, final
-
-import polars as pl
+from typing import TYPE_CHECKING, Any, Final, final
 
 from pyrepl.metrics.meets import End, meets
 from pyrepl.metrics.parts import Piece
 from pyrepl.metrics.rollup import ENDS, TEXT, TRACED
+from pyrepl.metrics.stored import stored
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 _LABEL: Final = "label "
 _ID: Final = "id "
 _ID_LENGTH: Final = 40
 _TELLS: Final = {"master": "masters", "replica": "labels"}
 """What a mark of an event log has if there are syncs of that end in it."""
+
+_HALVES: Final = {"sync": "string", "node": "string", "end": "string", "asked_us": "bigint", "decided_us": "bigint"}
+_JOINED: Final = f"""
+    with half as (
+        select sync, node, halves.end as side, coalesce(asked_us, decided_us) as at_us from halves
+    ),
+    told as (
+        select node, side, at_us, min(node) over (partition by sync) as first,
+            min(side) over (partition by sync) as least, max(side) over (partition by sync) as most
+        from half
+    ),
+    alone as (select distinct node, side, at_us from told where least = most),
+    numbered as (
+        select node, side, at_us, row_number() over (partition by node, side order by at_us) as place from alone
+    )
+    select distinct first, node, cast(null as string) as side, cast(null as bigint) as at_us
+    from told where first <> node
+    union all
+    select cast(null as string) as first, node, side, at_us from numbered where place <= {TRACED + 1}
+"""
+"""Nodes that tell of one sync, with the first of them; and of ends of which no other end tells, when they asked."""
 
 
 @final
@@ -45,7 +68,7 @@ class _Sets:
         self._above[self.top(one)] = self.top(other)
 
 
-def groups(tables: Path, found: Iterable[Piece]) -> list[tuple[str, ...]]:
+def groups(spark: SparkSession, tables: Path, found: Iterable[Piece]) -> list[tuple[str, ...]]:
     """The nodes, those together that belong together, each group and all groups in order of their names."""
     every = list(found)
     sets = _Sets()
@@ -56,7 +79,7 @@ def groups(tables: Path, found: Iterable[Piece]) -> list[tuple[str, ...]]:
             sets.join(piece.node, _LABEL + label)
     for label in {label for piece in every for label in piece.mark.get("labels", ())} & set(nodes):
         sets.join(label, _LABEL + label)
-    ends = _left_over(every, _alone(sets, tables, every))
+    ends = _left_over(every, _alone(sets, spark, tables, every))
     for end in ends:
         for name in end.ids:
             sets.join(end.node, _ID + name)
@@ -68,23 +91,23 @@ def groups(tables: Path, found: Iterable[Piece]) -> list[tuple[str, ...]]:
     return sorted(map(tuple, by_top.values()))
 
 
-def _alone(sets: _Sets, tables: Path, every: list[Piece]) -> dict[tuple[str, str], list[int]]:
+def _alone(sets: _Sets, spark: SparkSession, tables: Path, every: list[Piece]) -> dict[tuple[str, str], list[int]]:
     """Join the nodes whose event logs tell of one sync; of those with syncs that no other end tells of, node and end
     with when they asked, some of the times."""
     paths = sorted({tables / path for piece in every if (path := piece.rollups.get("halves"))})
     ends = {end for piece in every for end in ENDS if piece.mark["form"] == TEXT or piece.mark.get(_TELLS[end])}
     if not paths or len(ends) < len(ENDS):
         return {}
-    columns = ["sync", "node", "end", "asked_us", "decided_us"]
-    halves = pl.read_parquet(paths, columns=columns, hive_partitioning=False, glob=False)
-    told = halves.group_by("sync").agg(pl.col("node").unique().sort(), pl.col("end").n_unique().alias("ends"))
-    for first, *others in told.filter(pl.col("node").list.len() > 1)["node"].unique().to_list():
-        for other in others:
-            sets.join(first, other)
-    alone = halves.join(told.filter(pl.col("ends") == 1).select("sync"), on="sync", how="semi")
-    asked = pl.coalesce("asked_us", "decided_us").drop_nulls().unique().sort().head(TRACED)
-    rows = alone.group_by("node", "end").agg(asked.alias("asked"))
-    return {(node, end): times for node, end, times in rows.iter_rows()}
+    stored(spark, paths, _HALVES).createOrReplaceTempView("halves")
+    asked: defaultdict[tuple[str, str], list[int]] = defaultdict(list)
+    for row in spark.sql(_JOINED).toArrow().to_pylist():
+        if row["side"] is None:
+            sets.join(row["first"], row["node"])
+        elif row["at_us"] is None:
+            asked[row["node"], row["side"]] += []
+        else:
+            asked[row["node"], row["side"]].append(row["at_us"])
+    return asked
 
 
 def _left_over(every: Iterable[Piece], alone: dict[tuple[str, str], list[int]]) -> list[End]:

@@ -22,7 +22,7 @@ import pyarrow as pa
 from pyrepl.metrics import fleet_sql, manifest
 from pyrepl.metrics.answers import ANSWERED
 from pyrepl.metrics.arrow import schema
-from pyrepl.metrics.asking import answered, plain
+from pyrepl.metrics.asking import answered
 from pyrepl.metrics.column import types
 from pyrepl.metrics.groups import groups
 from pyrepl.metrics.manifest import Manifest
@@ -30,10 +30,11 @@ from pyrepl.metrics.parts import Bounds, Piece, Sources, pieces, sources, told_e
 from pyrepl.metrics.results import SERIES, TOTALS
 from pyrepl.metrics.samples import SPANS, width
 from pyrepl.metrics.shares import shares, weight
+from pyrepl.metrics.stored import stored
 from pyrepl.metrics.tables import FILES, UNPARSED
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import SparkSession
 
 
 Sizes = Mapping[str, int]
@@ -53,7 +54,7 @@ def analyse(
     has at most `spans` points a line. Raises ConfigError when `tables` holds what this version did not write.
     """
     known = manifest.load(tables)
-    counts = answered(spark, wanted(tables, known, (since_us, until_us)), tables)
+    counts = answered(spark, wanted(spark, tables, known, (since_us, until_us)), tables)
     rows = known.file_rows()
     told = {name: counts[name] or 0 for name in ("connect_failures", "dumps")}
     told |= {f"{name}_lines": sum(row[name] for row in rows) for name in ("unparsed", "unknown")}
@@ -63,7 +64,7 @@ def analyse(
     made[SERIES.name] = spark.sql(fleet_sql.series(wide))
     made[FILES.name] = spark.createDataFrame(pa.Table.from_pylist(rows, schema(FILES)))
     unparsed = [tables / part for part in known.parts(UNPARSED.name)]
-    made[UNPARSED.name] = _unparsed(spark, unparsed)
+    made[UNPARSED.name] = stored(spark, unparsed, types(UNPARSED))
     for name, frame in made.items():
         frame.createOrReplaceTempView(name)
     sizes = {table.name: counts[table.name] or 0 for table in ANSWERED}
@@ -71,7 +72,7 @@ def analyse(
     return sizes | dict.fromkeys(empty, 0) | {FILES.name: len(rows)} | ({} if unparsed else {UNPARSED.name: 0})
 
 
-def wanted(tables: Path, known: Manifest, bounds: Bounds) -> list[Sources]:
+def wanted(spark: SparkSession, tables: Path, known: Manifest, bounds: Bounds) -> list[Sources]:
     """What is to be answered for: the sources of each share of the nodes; of no nodes at all there are answers too,
     empty ones."""
     every = pieces(known)
@@ -81,13 +82,5 @@ def wanted(tables: Path, known: Manifest, bounds: Bounds) -> list[Sources]:
         of_node[piece.node].append(piece)
     return [
         sources([piece for group in share for node in group for piece in of_node[node]], bounds, elsewhere, share)
-        for share in shares(groups(tables, every), {node: weight(own) for node, own in of_node.items()})
+        for share in shares(groups(spark, tables, every), {node: weight(own) for node, own in of_node.items()})
     ] or [sources([], bounds, frozenset())]
-
-
-def _unparsed(spark: SparkSession, parts: list[Path]) -> DataFrame:
-    """As read so far."""
-    if not parts:
-        return spark.createDataFrame(schema(UNPARSED).empty_table())
-    shape = ", ".join(f"{name} {kind}" for name, kind in types(UNPARSED).items())
-    return spark.read.schema(shape).parquet(*map(plain, parts))

@@ -22,6 +22,9 @@ from pyrepl.metrics.shown import shown
 Row = dict[str, Any]
 
 
+_TYPES = {"string": pa.string(), "bigint": pa.int64(), "double": pa.float64(), "boolean": pa.bool_()}
+
+
 class _Frame:
     """A DataFrame of which each row is a partition."""
 
@@ -31,15 +34,22 @@ class _Frame:
     def repartitionById(self, _count: int, _by: str) -> _Frame:
         return self
 
-    def mapInArrow(self, task: Callable[[Iterator[Any]], Iterable[Any]], _shape: str) -> _Frame:
+    def mapInArrow(self, task: Callable[[Iterator[Any]], Iterable[Any]], shape: str) -> _Frame:
         parts = [self._rows.slice(number, 1).to_batches() for number in range(len(self._rows))]
-        return _Frame(self._database, pa.Table.from_batches([made for part in parts for made in task(iter(part))]))
+        made = [batch for part in parts for batch in task(iter(part))]
+        return _Frame(self._database, pa.Table.from_batches(made, None if made else _schema(shape)))
 
     def createOrReplaceTempView(self, name: str) -> None:
         self._database.register(name, self._rows)
 
     def toArrow(self) -> Any:
         return self._rows
+
+
+def _schema(shape: str) -> Any:
+    """What Spark reads in `name type, name type`."""
+    columns = [column.replace("`", "").split() for column in shape.split(", ")]
+    return pa.schema([(name, _TYPES[kind]) for name, kind in columns])
 
 
 class Inline:

@@ -1,0 +1,24 @@
+"""Rows of many files as one frame."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+
+from pyrepl.metrics.stored import MOST_FILES, read_batches, stored
+from tests.unit.metrics.inline import session
+
+
+def test_some_columns_of_all_files(tmp_path: Path) -> None:
+    files = [tmp_path / f"{number} [1].parquet" for number in range(MOST_FILES + 1)]
+    for number, path in enumerate(files):
+        pl.DataFrame({"a": ["x"], "b": [number], "c": [1.5]}).write_parquet(path)
+    found = stored(session(), files, {"b": "bigint", "a": "string"}).toArrow()
+    assert found.schema.names == ["b", "a"] and sorted(found["b"].to_pylist()) == list(range(MOST_FILES + 1))
+
+
+def test_no_files() -> None:
+    found = stored(session(), [], {"b": "bigint"}).toArrow()
+    assert found.schema.names == ["b"] and len(found) == 0
+    assert list(read_batches([], ["b"])) == []
