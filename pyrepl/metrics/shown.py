@@ -66,9 +66,15 @@ FIRST: Final[Mapping[str, str]] = {
     "buffer_what_if": "avoidable desc, node, limit_bytes",
     "delay_what_if": "forks desc, node, delay_s",
     "files": "unknown desc, unparsed desc, file",
+    "unparsed": "turn, file",
 }
 """Which rows are shown where there are too many: the newest of happenings, else those that matter most; of tables that
 are not here the first ones in their order."""
+OF: Final[Mapping[str, str]] = {
+    "unparsed": "(select *, row_number() over (partition by file order by position) as turn from unparsed) as turns",
+}
+"""What FIRST picks from where that asks for more than the table: of lines that were not understood some of each file,
+so that one damaged file does not hide the others."""
 
 
 FEW: Final = ("totals", "modes", "full_causes", "cut_causes", "fleet_what_if")
@@ -106,7 +112,7 @@ def _picked(table: Table, most: int, size: int | None, of: str = "") -> str:
     first = FIRST.get(table.name, ORDER[table.name])
     return f"""
         select '{table.name}' as name, row_number() over (order by {first}) as place, {row}
-        from (select * from {of or table.name} order by {first} limit {most + 1}) as t
+        from (select * from {of or OF.get(table.name, table.name)} order by {first} limit {most + 1}) as t
         """
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from pyrepl.metrics.arrow import schema
 from pyrepl.metrics.report.as_json import TABLES
-from pyrepl.metrics.shown import FIRST, ORDER, ordered, shown
+from pyrepl.metrics.shown import FIRST, MOST_UNPARSED, OF, ORDER, ordered, shown
 from tests.unit.metrics.conftest import Row
 from tests.unit.metrics.inline import Inline
 
@@ -74,6 +74,14 @@ def test_of_too_many_series_those_with_the_largest_values() -> None:
     assert {f"n{name:02}" for name in range(28, 40)} <= names and len(rows["series"]) == 2 * len(names) < 79
 
 
+def test_of_lines_that_were_not_understood_some_of_each_file() -> None:
+    lines = [{"file": name, "position": at} for name, many in (("a", 500), ("b", 2), ("c", 1)) for at in range(many)]
+    spark: Any = Counting(unparsed=lines)
+    shown_rows, cut = shown(spark, {})
+    assert cut == {"unparsed"} and len(shown_rows["unparsed"]) == MOST_UNPARSED
+    assert [row["file"] for row in shown_rows["unparsed"][-3:]] == ["b", "b", "c"]
+
+
 def test_what_is_known_to_be_empty_is_not_asked_for() -> None:
     spark: Any = Counting(syncs=[{"at_us": at} for at in (3, 1, 2)], cuts=[{"at_us": 1}])
     rows, cut = shown(spark, {"syncs": 3, "cuts": 0}, 3)
@@ -84,7 +92,8 @@ def test_what_is_known_to_be_empty_is_not_asked_for() -> None:
 def test_every_table_has_an_order_of_its_own_columns() -> None:
     for table in TABLES:
         for order in (ORDER[table.name], FIRST.get(table.name, "")):
-            assert {item.split()[0] for item in order.split(", ") if item} <= set(table.names)
+            columns = {*table.names, *(["turn"] if table.name in OF else [])}
+            assert {item.split()[0] for item in order.split(", ") if item} <= columns
 
 
 def test_null_is_the_least() -> None:
