@@ -46,6 +46,12 @@ def events(node: Node) -> list[Line]:
     return lines
 
 
+def first(node: Node, event: str) -> Line:
+    """The first line of an event, which the node may yet have to write."""
+    wait_until(f"{event} is in the log", lambda: f'"event":"{event}"' in (node.folder / LOG).read_text())
+    return next(line for line in events(node) if line["event"] == event)
+
+
 def stories(node: Node) -> dict[str, list[Line]]:
     """The lines of each sync, under its name."""
     found: dict[str, list[Line]] = {}
@@ -246,11 +252,10 @@ def test_a_master_that_is_not_ready_and_one_that_is_gone(lab: Lab, tmp_path: Pat
     middle = lab.start("pyrepl", directives=EVENT_LOG)
     middle.call("REPLICAOF", "127.0.0.1", 1)
     below = lab.start("pyrepl", middle, directives=EVENT_LOG)
-    wait_until("it was refused", lambda: '"refused"' in (below.folder / LOG).read_text())
-    refused = next(line for line in events(below) if line["event"] == "psync_decided")
+    refused = first(below, "psync_decided")
     assert (refused["verdict"], refused["cause"]) == ("refused", "not_ready")
-    there = next(line for line in events(middle) if line["event"] == "psync_decided")
+    there = first(middle, "psync_decided")
     assert (there["verdict"], there["cause"], there["sync"]) == ("refused", "not_ready", refused["sync"])
-    gone = next(line for line in events(middle) if line["event"] == "link_down")
+    gone = first(middle, "link_down")
     assert (gone["phase"], gone["cause"]) == ("connecting", "connect_failed") and "sync" not in gone
-    assert next(line for line in events(middle) if line["event"] == "retry_planned")["failures"] == 1
+    assert first(middle, "retry_planned")["failures"] == 1

@@ -15,6 +15,7 @@ from cli.addresses import parse_target
 from cli.commands import cli
 from pyrepl import VERSION
 from pyrepl.kernels import form
+from tests.peers.ports import free_port
 
 ROOT = Path(__file__).parents[3]
 
@@ -111,9 +112,8 @@ def test_what_is_given_is_in_force(tmp_path: Path, by_option: bool) -> None:
     """The file by --config or as redis-server takes it, the command line over the file, the master over both."""
     path = tmp_path / "a.conf"
     path.write_text(f"port 1\nhz 33\ndir {tmp_path}\nreplicaof elsewhere 1\n")
-    with socket.create_server(("127.0.0.1", 0)) as master, socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
-        free.close()
+    port = free_port()
+    with socket.create_server(("127.0.0.1", 0)) as master:
         config = ["--config", str(path)] if by_option else [str(path)]
         address = f"127.0.0.1:{master.getsockname()[1]}"
         words = ["replica", *config, "--port", str(port), "--save", "", "--master", address]
