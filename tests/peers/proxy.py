@@ -4,6 +4,7 @@ Directions are named by where the bytes come from: "up" from the replica towards
 towards the replica. Counts are per connection and direction; faults set before a connection apply to it too.
 
 Of the two connections of a full sync on two, the one for the snapshot (RDB) is known by what the replica says on it.
+Who hangs up first is kept for each connection, and the other end can be left untold.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ class Passage:
         self.master = master
         self.passed = {"up": 0, "down": 0}
         self.channel = MAIN
+        self.hung_up: list[str] = []
 
     def close(self) -> None:
         for end in (self.client, self.master):
@@ -56,6 +58,7 @@ class Proxy:
         self._flowing.set()
         self._open: list[Passage] = []
         self._admitted: int | None = None
+        self._untold: str | None = None
         self._lock = threading.Lock()
         self._closed = False
         self._listener = socket.create_server((HOST, self.port))
@@ -113,6 +116,17 @@ class Proxy:
         with self._lock:
             found = [passage.passed["down"] for passage in self._open if passage.channel == channel]
         return found[-1] if found else 0
+
+    def withhold_hang_ups(self, direction: str) -> None:
+        """When that end hangs up a snapshot's connection from now on, the other end is not told, and may go on."""
+        assert direction in DIRECTIONS
+        self._untold = direction
+
+    def hung_up(self, channel: str) -> list[str]:
+        """The ends that hung up the newest connection of that channel, the first one first; empty if there is none."""
+        with self._lock:
+            found = [list(passage.hung_up) for passage in self._open if passage.channel == channel]
+        return found[-1] if found else []
 
     def shut_the_door(self) -> None:
         """Close every new connection at once, until healed; those that are there go on."""
@@ -177,6 +191,10 @@ class Proxy:
                 self.passed[direction] += len(allowed)
                 if limit is not None and passed >= limit:
                     break
+            else:
+                passage.hung_up.append(direction)
+                if passage.channel == RDB and direction == self._untold:
+                    return
         except OSError:
             pass
         passage.close()
