@@ -1,6 +1,7 @@
-"""A stream of this node alone whose newest rows are kept in memory: `sync`, the node's own events.
+"""A stream of this node alone whose newest rows are kept in memory: `sync`, the node's own events, and `mailboxes`,
+what becomes of the mailboxes that it keeps.
 
-Not here: what an event's record holds (observability/event.py).
+Not here: what a row holds (observability/event.py, mailbox/told.py).
 
 Rows count up by one from the Unix time in ms at which the node started, so those of an earlier run are always smaller:
 they are answered as too old, never taken for others. Behind that number a token has the digits of the node's name

@@ -23,7 +23,7 @@ from pyrepl.changes.replicated import CACHES_CHANNEL
 from pyrepl.changes.verbs import InvalidateCache
 from pyrepl.words import to_text
 
-ONLY_AS_A_REPLICA: Final = frozenset({"keys", "commands", "sync"})
+ONLY_AS_A_REPLICA: Final = frozenset({"keys", "commands", "sync", "mailboxes"})
 """Streams that show the data, or what the node does: a channel alone is not enough for them."""
 _CHANNEL: Final = "pyrepl:"
 _PSYNC: Final = Words("psync", False, [b"PSYNC"], [], [])

@@ -464,7 +464,7 @@ class Streams:
         secret=True,
     )
     stream_sync_rows = Directive(
-        Integer(1), 10000, "Rows of the stream sync, the events of this node, that are kept in memory.", mutable=False
+        Integer(1), 10000, "Rows kept in memory of sync and of mailboxes, the streams of this node.", mutable=False
     )
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pyrepl.commands.engine.dispatch import Dispatcher
-from pyrepl.config.settings import Settings
 from pyrepl.daemon.clients.clients import Clients
 from pyrepl.daemon.clients.turns import Turns
 from pyrepl.daemon.clock import Clock
@@ -44,14 +43,22 @@ def stream_server(
 
 
 def mailbox_server(
-    settings: Settings, tls: Tls, handshakes: Handshakes, clock: Clock, randomness: Randomness, log: Log
+    node: Node,
+    tls: Tls,
+    handshakes: Handshakes,
+    clock: Clock,
+    randomness: Randomness,
+    log: Log,
+    streams: StreamServer | None,
 ) -> MailboxServer | None:
-    """What keeps mailboxes, if `mailbox-port` is set. Raises ConfigError."""
-    if not settings.mailbox_port:
+    """What keeps mailboxes, if `mailbox-port` is set, and tells what becomes of them by `streams`. Raises
+    ConfigError."""
+    if not node.settings.mailbox_port:
         return None
     from pyrepl.daemon.mailbox.server import MailboxServer
 
-    return MailboxServer(settings, tls, handshakes, clock, randomness, log)
+    tell = None if streams is None else streams.own_stream("mailboxes").append
+    return MailboxServer(node, tls, handshakes, clock, randomness, log, tell)
 
 
 def mailbox_deeds(mailboxes: MailboxServer | None, clients: Clients) -> Deeds:

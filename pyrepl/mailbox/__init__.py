@@ -29,6 +29,7 @@ Ops, which all nodes apply:
     resync               how a member gets what it missed
     mending              texts that the store lost
     checks               who waits until all is everywhere
+    told                 what observers are told of ops
     refusals             what no member says that is in order
     recovery             what a crash left between store and rows, and what mail programs did meanwhile
     flag_changes         flags that differ

@@ -9,6 +9,7 @@ survives a crash. Each text that came ends in a work, or is unneeded.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Final, TypeVar, final
 
@@ -19,7 +20,7 @@ from pyrepl.mailbox.journal_ops import Journal, by_guid
 from pyrepl.mailbox.merging import NO_TEXT, Crossed, Effects, Merger, Text, Texts
 from pyrepl.mailbox.recovery import works_at_start
 from pyrepl.mailbox.rows import UNPLACED, Rows
-from pyrepl.mailbox.sending import Notice, Reply, Send
+from pyrepl.mailbox.sending import Counted, Notice, Reply, Send
 from pyrepl.mailbox.store import (
     REMOVALS,
     AddMessage,
@@ -91,6 +92,9 @@ class Core:
         self._sends: list[Send] = []
         self._replies: list[Reply] = []
         self._notices: list[Notice] = []
+        self._counted: Counter[Counted] = Counter()
+        self.listened: list[Op] | None = None
+        """Ops that were applied since they were taken; None while nobody listens."""
         self._unneeded: list[str] = []
 
     # What goes out
@@ -104,6 +108,9 @@ class Core:
 
     def note(self, name: str, about: str) -> None:
         self._notices.append(Notice(name, about))
+
+    def count(self, what: Counted, times: int = 1) -> None:
+        self._counted[what] += times
 
     def works(self) -> list[Work]:
         """What is to be done before the commit."""
@@ -167,6 +174,18 @@ class Core:
 
     def notices(self) -> list[Notice]:
         out, self._notices = self._notices, []
+        return out
+
+    def counted(self) -> Counter[Counted]:
+        """What was counted since it was asked last."""
+        out, self._counted = self._counted, Counter()
+        return out
+
+    def take_listened(self) -> list[Op]:
+        """Ops that were applied since it was asked last, in their order."""
+        if not self.listened:
+            return []
+        out, self.listened = self.listened, []
         return out
 
     def let_go(self, text: str) -> None:
@@ -249,6 +268,7 @@ class Core:
             self.let_go((texts[op.guid] or NO_TEXT).name)
             texts[op.guid] = Text(each.text)
         effects = self._merge(op, texts)
+        self.count(Counted.OP_APPLIED)
         for peer, tag in self._told.pop(op.at, {}).items():
             self._answer(op.at, peer, tag)
         if isinstance(op, Store):
@@ -279,6 +299,8 @@ class Core:
         self.causal.applied(op)
         self.rows.put_op(op)
         self.rows.put_held(op.at)
+        if self.listened is not None:
+            self.listened.append(op)
         self._add_works(effects.works)
         self.unsettled.update(effects.unplaced)
         for box, uid in effects.burned:
@@ -292,6 +314,8 @@ class Core:
             elif isinstance(work, AddMessage):
                 gone = RemoveMessage(work.user, work.box, work.guid)
                 self._works = [w for w in self._works if w != gone]
+            elif isinstance(work, MoveMessage) and work.uid != UNPLACED:
+                self.count(Counted.RENUMBERED)
             self._works.append(work)
 
     def _answer(self, at: Dot, peer: str, tag: str) -> None:

@@ -34,6 +34,7 @@ from pyrepl.mailbox.journal_ops import by_guid
 from pyrepl.mailbox.mastering import Mastering
 from pyrepl.mailbox.rows import BoxRow
 from pyrepl.mailbox.saving import Saving
+from pyrepl.mailbox.sending import Counted
 from pyrepl.mailbox.store import MakeBox, RemoveBox, Work
 from pyrepl.mailbox.verbs import Lock
 from pyrepl.mailbox.words import APART, Token
@@ -107,6 +108,8 @@ class Gate:
         """There are new messages of which more has to be told."""
         self.has_changed = False
         self.again_at = float("inf")
+        self.wanted_at = float("inf")
+        """Since when a Dovecot waits at it."""
         self.enter_until = float("-inf")
         self.idle_at = float("inf")
         self.missing = 0
@@ -213,6 +216,8 @@ class Gates:
             return
         gate.needs_texts = False
         gate.move(GateTrigger.DONE)
+        if order.work is GateWork.OPEN:
+            self._count_wait(gate, now)
         if gate.state is GateState.SHUT:
             self._saving.unlock(CLIENT, gate.box, now)
             gate.has_changed = result.found is not None and result.found.unlisted > 0
@@ -265,6 +270,7 @@ class Gates:
         box = self._core.rows.box(gate.box)
         assert box is not None
         gate.again_at = float("inf")
+        gate.wanted_at = min(gate.wanted_at, now)
         gate.move(GateTrigger.WANT)
         self._saving.lock(CLIENT, UNTAGGED, box, Lock(user=box.user, box=by_guid(box), ascending=True), now)
         self._hear(gate, now)
@@ -280,6 +286,11 @@ class Gates:
         elif token is not None:
             gate.move(GateTrigger.GRANTED)
             gate.again_at = now
+
+    def _count_wait(self, gate: Gate, now: float) -> None:
+        self._core.count(Counted.GATE_WAIT)
+        self._core.count(Counted.GATE_WAIT_MS, int((now - gate.wanted_at) * 1000))
+        gate.wanted_at = float("inf")
 
     def _review_open(self, gate: Gate, now: float) -> None:
         if now >= gate.idle_at or (now >= gate.enter_until and self._must_close(gate)):

@@ -16,6 +16,7 @@ from pyrepl.mailbox.members import Members
 from pyrepl.mailbox.root import Root, RootOptions
 from pyrepl.mailbox.root_states import RootState
 from pyrepl.mailbox.rows import BoxRow, ClusterRow
+from pyrepl.mailbox.sending import Counted
 from pyrepl.mailbox.tracker import Tracker, TrackerOptions
 from pyrepl.mailbox.tracker_states import Phase
 from pyrepl.mailbox.uids import MASTER, UidBlocks
@@ -282,6 +283,7 @@ class Mastering:
         self.core.rows.put_box(box._replace(token=event.token, holder=self.core.name, unconfirmed=False))
         if event.box in self._arriving:
             giver, tag = self._arriving.pop(event.box)
+            self.core.count(Counted.MOVE)
             self.core.send(giver, Ok(token=event.token), tag)
         if is_takeover and self._has_gap:
             epochs = event.token.epoch - max(box.token.epoch, FIRST_EPOCH)

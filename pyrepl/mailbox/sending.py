@@ -5,6 +5,7 @@ Not here: connections. A part's tags begin with a letter of its own, so an answe
 
 from __future__ import annotations
 
+import enum
 from typing import NamedTuple
 
 from pyrepl.mailbox.codec import UNTAGGED
@@ -27,6 +28,20 @@ class Reply(NamedTuple):
     tag: str
     answer: Command
     text_of: tuple[str, str] | None = None
+
+
+class Counted(enum.Enum):
+    """What the shell keeps count of."""
+
+    OP_APPLIED = "op applied"
+    """One of another node."""
+    MOVE = "move"
+    """A mastership came here by GIVE."""
+    RENUMBERED = "renumbered"
+    """A message got another UID."""
+    GATE_WAIT = "gate wait"
+    """A Dovecot that waited at a gate was let in."""
+    GATE_WAIT_MS = "gate wait ms"
 
 
 class Notice(NamedTuple):

@@ -28,6 +28,7 @@ from pyrepl.commands.engine.dispatch import Dispatcher
 from pyrepl.daemon.changes.conn import StreamConn
 from pyrepl.daemon.changes.facts import StreamFacts
 from pyrepl.daemon.changes.hub import StreamHub
+from pyrepl.daemon.changes.own_stream import OwnStream
 from pyrepl.daemon.clients.client_conn import names_of
 from pyrepl.daemon.clients.clients import Clients
 from pyrepl.daemon.clients.listener import Listener, hand_on_plain
@@ -91,15 +92,18 @@ class StreamServer(Service):
         self._log = self.replicated.log
         self._state.name = self._name()
         self.hub = StreamHub(self._state.name, self.replicated, self.clock)
-        self._sync = RecentSource("sync", self._state.name, self.clock.unix_ms(), self._node.settings.stream_sync_rows)
-        self.hub.sources.append(self._sync)
-        self._sync_at = self._sync.current
         self.hub.built_in = frozenset(self.hub.streams())
+        self._sync = self.own_stream("sync")
         self.facts = StreamFacts(node, dispatcher, clients, self.hub, faults, clock, tell)
         self.hub.facts = self.facts
         event_log.listeners.append(self._on_event)
         node.users.watch(self._on_users)
         self.settings_changed(())
+
+    def own_stream(self, name: str) -> OwnStream:
+        """Offer one more stream of this node alone."""
+        rows = self._node.settings.stream_sync_rows
+        return OwnStream(self.hub, RecentSource(name, self._state.name, self.clock.unix_ms(), rows))
 
     # ------------------------------------------------------------------ life
 
@@ -318,14 +322,7 @@ class StreamServer(Service):
 
     def _on_event(self, line: bytes) -> None:
         """Each line of the event log is a row of the stream `sync`."""
-        self._sync.append(line.decode().rstrip())
-        asyncio.get_running_loop().call_soon(self._hand_out_events)
-
-    def _hand_out_events(self) -> None:
-        at = self._sync_at
-        if at < self._sync.current:
-            self._sync_at = self._sync.current
-            self.hub.hand_out(self._sync.read("sync", None, max(at, self._sync.oldest), 1 << 30))
+        self._sync.append_text(line.decode().rstrip())
 
     def _makers(self) -> dict[str, RowMaker]:
         rules = [

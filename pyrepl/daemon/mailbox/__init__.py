@@ -9,6 +9,7 @@ The service:
     dialer                       links to other members
     workers, text_writer         threads that wait for the disk
     deeds, off                   the answers to MAILBOX
+    figures, tally, lag          what INFO mailboxes shows, and what is counted for it
 
 Rows:
     database                     the SQLite file: opened, changed in transactions, closed

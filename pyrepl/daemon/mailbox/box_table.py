@@ -39,6 +39,8 @@ class BoxTable:
         self._database = database
         self._known: Final[OrderedDict[str, dict[str, BoxRow]]] = OrderedDict()
         self._user_of: Final[dict[str, str]] = {}
+        [self.box_count] = database.row("SELECT count(*) FROM boxes WHERE NOT deleted")
+        """How many mailboxes there are."""
 
     def cluster(self) -> ClusterRow:
         found = self._database.row("SELECT epoch, root, voted, origin FROM cluster")
@@ -70,6 +72,8 @@ class BoxTable:
         return [found[guid] for guid in sorted(found)]
 
     def put_box(self, row: BoxRow) -> None:
+        known = self.box(row.guid)
+        self.box_count += (not row.deleted) - (known is not None and not known.deleted)
         self._database.change(f"INSERT OR REPLACE INTO boxes ({_COLUMNS}) VALUES ({_PLACES})", *_columns_of(row))
         before = self._user_of.get(row.guid)
         if before is not None and before != row.user:

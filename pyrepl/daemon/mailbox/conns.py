@@ -6,6 +6,7 @@ rounds (driver.py).
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from functools import partial
@@ -18,6 +19,7 @@ from pyrepl.daemon.mailbox.files import DiskFiles
 from pyrepl.daemon.mailbox.keeping import Keeping
 from pyrepl.daemon.mailbox.maildir_store import MaildirStore
 from pyrepl.daemon.mailbox.talk_conn import TalkConn
+from pyrepl.daemon.mailbox.tally import Tally
 from pyrepl.daemon.mailbox.text_writer import ComingText
 from pyrepl.errors import PyreplError
 from pyrepl.mailbox.answers import Bad, No, Reason
@@ -25,8 +27,9 @@ from pyrepl.mailbox.codec import UNTAGGED
 from pyrepl.mailbox.node import Node
 from pyrepl.mailbox.outgoing import TextOf
 from pyrepl.mailbox.peer_link import PeerLink
-from pyrepl.mailbox.sending import Notice, Reply, Send
+from pyrepl.mailbox.sending import Counted, Notice, Reply, Send
 from pyrepl.mailbox.talk import Came, Lost, Opened
+from pyrepl.mailbox.told import Row
 from pyrepl.mailbox.verbs import Command, Lock, Op
 from pyrepl.mailbox.words import Dot
 from pyrepl.observability import events
@@ -64,8 +67,15 @@ class Shunned:
 class Conns:
     """The connections. `keeping` is what they serve now; None while there is nothing to serve."""
 
-    def __init__(self, clock: Clock, log: Log, call_in_loop: Callable[..., object]) -> None:
-        """`call_in_loop`: the loop's call_soon_threadsafe."""
+    def __init__(
+        self,
+        clock: Clock,
+        log: Log,
+        call_in_loop: Callable[..., object],
+        tell: Callable[[Row], None] | None,
+    ) -> None:
+        """`call_in_loop`: the loop's call_soon_threadsafe. `tell` takes rows of the stream `mailboxes`, if anybody
+        does."""
         self.keeping: Keeping | None = None
         self.links: Final[dict[str, TalkConn]] = {}
         """Member -> its link, as the machine has been told of it."""
@@ -80,8 +90,10 @@ class Conns:
         self._clock: Final = clock
         self._log: Final = log
         self._call_in_loop: Final = call_in_loop
+        self._tell: Final = tell
         self._came = 0
         self.shunned: Final = Shunned()
+        self.tally: Final = Tally()
         self._files: Final = DiskFiles()
 
     def now(self) -> float:
@@ -94,6 +106,7 @@ class Conns:
     def drop_all(self, reason: str) -> None:
         """The machine is gone: so are all connections, as far as it knew them."""
         self.keeping = None
+        self.tally.apart(False, self.now())
         for each in (self.links, self.clients):
             each.clear()
         asked, questions = list(self._asked.values()), list(self._questions.values())
@@ -190,6 +203,7 @@ class Conns:
     def send(self, send: Send) -> None:
         conn = self.links.get(send.peer)
         if conn is not None:
+            self.tally.ops_sent += isinstance(send.command, Op)
             conn.say(send.command, send.tag, send.text_of)
 
     def reply(self, reply: Reply) -> None:
@@ -204,7 +218,21 @@ class Conns:
         if texts and self.keeping is not None and self.keeping.texts is not None:
             self.keeping.texts.remove(texts)
 
+    @property
+    def listens(self) -> bool:
+        return self._tell is not None
+
+    def told(self, row: Row) -> None:
+        if self._tell is not None:
+            self._tell(row)
+
+    def count(self, counted: Counter[Counted]) -> None:
+        self.tally.counted.update(counted)
+
     def note(self, notice: Notice) -> None:
+        self.tally.notices[notice.name] += 1
+        if notice.name in ("apart", "together"):
+            self.tally.apart(notice.name == "apart", self.now())
         self._log(events.MailboxNoted(notice.name, notice.about))
 
     def refused(self, reason: str) -> None:

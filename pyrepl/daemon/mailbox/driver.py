@@ -17,17 +17,19 @@ is raised: what the node believes may not be what is on disk, so whoever runs it
 from __future__ import annotations
 
 import asyncio
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final, Protocol, TypeAlias, final
 
+from pyrepl.daemon.mailbox.lag import Lag
 from pyrepl.daemon.mailbox.owing import Owing, Refused, Standing
 from pyrepl.daemon.mailbox.sqlite_rows import SqliteRows
 from pyrepl.daemon.mailbox.workers import Workers
 from pyrepl.mailbox.gates import GateWork, Seen
 from pyrepl.mailbox.node import Node
-from pyrepl.mailbox.sending import Notice, Reply, Send
+from pyrepl.mailbox.sending import Counted, Notice, Reply, Send
 from pyrepl.mailbox.store import Ended, Work
+from pyrepl.mailbox.told import Row, told
 
 MOST_AT_ONCE: Final = 1000
 """Things that have come, told to the node in one round."""
@@ -46,6 +48,15 @@ class Hearers(Refused, Protocol):
     def reply(self, reply: Reply) -> None: ...
 
     def note(self, notice: Notice) -> None: ...
+
+    def count(self, counted: Counter[Counted]) -> None: ...
+
+    @property
+    def listens(self) -> bool:
+        """Are rows wanted?"""
+
+    def told(self, row: Row) -> None:
+        """An op was applied, as observers are told."""
 
     def unneeded(self, texts: Sequence[str]) -> None:
         """Texts that came and that nothing will take, by their names in the drop folder."""
@@ -74,8 +85,9 @@ class Driver:
     ) -> None:
         """`workers` None: a witness, which has no works. `watch`: with gates."""
         self.node: Final = node
+        self.lag: Final = Lag()
         self.rounds = 0
-        self._rows: Final = rows
+        self.rows: Final = rows
         self._workers: Final = workers
         self._owing: Final = None if workers is None else Owing(rows, workers, hearers, now)
         self._hearers: Final = hearers
@@ -87,6 +99,8 @@ class Driver:
         self.is_settled = False
         """What a crash left is dealt with, so what gates find is Dovecot's."""
         self._trim_at = now()
+        if hearers.listens:
+            node.core.listened = []
 
     @property
     def standing(self) -> Mapping[str, Standing]:
@@ -95,7 +109,7 @@ class Driver:
 
     def owed(self) -> dict[str, int]:
         """User -> how many works the disk has not taken. In a round."""
-        return self._rows.owing()
+        return self.rows.owing()
 
     def begin(self, unread: dict[str, str]) -> None:
         """`unread`: user -> why the rows could not be compared with the Maildir at the start."""
@@ -132,8 +146,8 @@ class Driver:
         ended = [] if self._owing is None else await self._owing.pay()
         ended += await self._perform(core.works())
         core.ended(ended)
-        if self._rows.is_dirty:
-            await asyncio.get_running_loop().run_in_executor(None, self._rows.commit)
+        if self.rows.is_dirty:
+            await asyncio.get_running_loop().run_in_executor(None, self.rows.commit)
         removed = await self._perform(core.removals())
         if self.node.gates is not None:
             self.node.gates.worked([each.work for each in ended + removed], self._now())
@@ -146,6 +160,10 @@ class Driver:
             self._hearers.reply(reply)
         for notice in core.notices():
             self._hearers.note(notice)
+        for row in told(self.rows, core.take_listened()):
+            self._hearers.told(row)
+        self._hearers.count(core.counted())
+        self.lag.note(core.causal.held.get(core.origin, 0), self._now())
 
     async def _do_gates(self) -> None:
         """All works are done here, so files and rows may be compared; nothing is told to the node meanwhile."""
@@ -183,4 +201,4 @@ class Driver:
     def _trim(self) -> None:
         if self._now() >= self._trim_at:
             self._trim_at = self._now() + TRIM_S
-            self._rows.trim_gone(self._tombstones_s)
+            self.rows.trim_gone(self._tombstones_s)

@@ -22,6 +22,11 @@ _PAGE: Final = 500
 """Rows that are in memory at once of a mailbox that is walked through."""
 _COLUMNS: Final = "box, guid, uid, token, dots, size, received, flags, modseq, sums"
 _OF_MESSAGE: Final = ", ".join(f"messages.{name}" for name in _COLUMNS.split(", "))
+_INSERT: Final = f"INSERT INTO messages ({_COLUMNS}) VALUES ({', '.join('?' * 10)})"
+_CHANGE: Final = (
+    "UPDATE messages SET uid = ?, token = ?, dots = ?, size = ?, received = ?, flags = ?, modseq = ?, sums = ?"
+    " WHERE box = ? AND guid = ?"
+)
 _GONE: Final = "box, uid, guid, dots, modseq, flags"
 
 
@@ -32,6 +37,8 @@ class MessageTable:
         """`wall_s`: Unix seconds, for the age of what is gone."""
         self._database = database
         self._wall_s: Final = wall_s
+        [self.message_count] = database.row("SELECT count(*) FROM messages")
+        """How many messages there are. Kept, as counting walks through all."""
 
     def message(self, box: str, guid: str) -> MessageRow | None:
         found = self._messages("WHERE box = ? AND guid = ?", box, guid)
@@ -61,14 +68,17 @@ class MessageTable:
         )
 
     def put_message(self, row: MessageRow) -> None:
-        self._database.change(
-            f"INSERT OR REPLACE INTO messages ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            *(row.box, row.guid, row.uid, token_column(row.token), dots_column(row.dots), row.size, row.received),
+        key = (row.box, row.guid)
+        values = (
+            *(row.uid, token_column(row.token), dots_column(row.dots), row.size, row.received),
             *(flags_column(row.flags), row.modseq, sums_column(row.sums)),
         )
+        if not self._database.change(_CHANGE, *values, *key):
+            self.message_count += self._database.change(_INSERT, *key, *values)
 
     def drop_message(self, box: str, guid: str) -> None:
-        self._database.change("DELETE FROM messages WHERE box = ? AND guid = ?", box, guid)
+        gone = self._database.change("DELETE FROM messages WHERE box = ? AND guid = ?", box, guid)
+        self.message_count -= gone
 
     def gone(self, box: str, guid: str) -> GoneRow | None:
         found = self._database.row(f"SELECT {_GONE} FROM gone WHERE box = ? AND guid = ?", box, guid)

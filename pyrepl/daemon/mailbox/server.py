@@ -9,11 +9,11 @@ Not here: rounds of the machine (driver.py), connections (conns.py, talk_conn.py
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from functools import partial
 from typing import Final, final
 
 from pyrepl.config.mailbox_kinds import MailboxMember
-from pyrepl.config.settings import Settings
 from pyrepl.daemon.clients.client_conn import names_of
 from pyrepl.daemon.clients.listener import Listener, hand_on_plain
 from pyrepl.daemon.clock import Clock
@@ -22,6 +22,7 @@ from pyrepl.daemon.mailbox.configured import Configured, configured
 from pyrepl.daemon.mailbox.conns import Conns, MemberFault
 from pyrepl.daemon.mailbox.database import DatabaseError
 from pyrepl.daemon.mailbox.dialer import Dialer
+from pyrepl.daemon.mailbox.figures import Figures
 from pyrepl.daemon.mailbox.first_line import FirstLine
 from pyrepl.daemon.mailbox.keeper_link import NoKeeper
 from pyrepl.daemon.mailbox.keeping import Keeping
@@ -37,7 +38,9 @@ from pyrepl.daemon.wires.wire import Wire
 from pyrepl.errors import ConfigError, CorruptData
 from pyrepl.mailbox.mail_conn import MailConn
 from pyrepl.mailbox.peer_link import Introduction, PeerLink
+from pyrepl.mailbox.told import Row
 from pyrepl.mailbox.verbs import Side
+from pyrepl.node.node import Node
 from pyrepl.observability import events
 
 AGAIN_S: Final = 1.0
@@ -52,22 +55,26 @@ class MailboxServer(Service):
 
     def __init__(
         self,
-        settings: Settings,
+        node: Node,
         tls: Tls,
         handshakes: Handshakes,
         clock: Clock,
         randomness: Randomness,
         log: Log,
+        tell: Callable[[Row], None] | None,
     ) -> None:
-        """Raises ConfigError for directives that cannot be."""
-        self._settings: Final = settings
+        """`tell` takes rows of the stream `mailboxes`, if there is one. Raises ConfigError for directives that cannot
+        be."""
+        self._settings: Final = node.settings
+        settings = node.settings
         self._sockets: Final = Sockets()
         self._clock: Final = clock
         self._randomness: Final = randomness
         self._log: Final = log
         self._loop: Final = asyncio.get_running_loop()
         self.conf: Final[Configured] = configured(settings, randomness.fraction())
-        self.conns: Final = Conns(clock, log, self._loop.call_soon_threadsafe)
+        self.conns: Final = Conns(clock, log, self._loop.call_soon_threadsafe, tell)
+        node.streams.mailboxes = self.figures = Figures(self.conf, self.conns, clock)
         self._tls: Final = tls
         hand_on = handshakes.begin_one if settings.tls_mailbox else hand_on_plain
         self._tcp: Final = Listener(settings.socket_mark_id, hand_on)
@@ -87,6 +94,7 @@ class MailboxServer(Service):
         self._tcp.bind_tcp(list(addresses), settings.mailbox_port, settings.tcp_backlog)
         if settings.mailbox_socket:
             self._unix.bind_unix(settings.mailbox_socket, settings.mailbox_socket_perm, settings.tcp_backlog)
+        self.figures.port = self._tcp.port
 
     def accept(self) -> None:
         """Accept connections from now on; those that come before `begin` are told to come again."""

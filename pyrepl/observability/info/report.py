@@ -11,6 +11,7 @@ from pyrepl.observability.info.commandstats import COMMANDSTATS, ERRORSTATS, LAT
 from pyrepl.observability.info.cpu import CPU
 from pyrepl.observability.info.field import Section
 from pyrepl.observability.info.keyspace import CLUSTER, KEYSPACE, MODULES
+from pyrepl.observability.info.mailboxes import MAILBOXES
 from pyrepl.observability.info.memory import MEMORY
 from pyrepl.observability.info.persistence import PERSISTENCE
 from pyrepl.observability.info.replication import REPLICATION
@@ -33,6 +34,7 @@ SECTIONS: Final[tuple[Section, ...]] = (
     CLUSTER,
     KEYSPACE,
     STREAMS,
+    MAILBOXES,
 )
 """In the order in which Redis 8.2 prints them, whatever the order they are asked in; ours behind."""
 

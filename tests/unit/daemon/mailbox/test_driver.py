@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -16,7 +17,8 @@ from pyrepl.errors import PyreplError
 from pyrepl.mailbox.answers import Ok
 from pyrepl.mailbox.members import Member, Members
 from pyrepl.mailbox.node import Node, NodeOptions
-from pyrepl.mailbox.sending import Notice, Reply, Send
+from pyrepl.mailbox.sending import Counted, Notice, Reply, Send
+from pyrepl.mailbox.told import Row
 from pyrepl.mailbox.verbs import Create, Save
 from pyrepl.mailbox.words import Box, Dot
 from tests.unit.daemon.mailbox.store_rig import dropped, new_disk, new_store
@@ -31,6 +33,8 @@ class Heard:
         self.replies: list[Reply] = []
         self.refusals: list[str] = []
         self.unneeded_texts: list[str] = []
+        self.counted: Counter[Counted] = Counter()
+        self.rows: list[Row] = []
 
     def send(self, send: Send) -> None:
         raise AssertionError(f"nobody is there for {send}")
@@ -39,6 +43,14 @@ class Heard:
         self.replies.append(reply)
 
     def note(self, notice: Notice) -> None: ...
+
+    def count(self, counted: Counter[Counted]) -> None:
+        self.counted.update(counted)
+
+    listens = True
+
+    def told(self, row: Row) -> None:
+        self.rows.append(row)
 
     def unneeded(self, texts: Sequence[str]) -> None:
         self.unneeded_texts += texts

@@ -19,8 +19,10 @@ def titles(text: bytes) -> list[str]:
 
 def test_usual_sections() -> None:
     """Those of redis-server 8.2.3 without `Threads`, `Keysizes` and `Latencystats`,
-    which we do not have, and Streams, which is ours."""
-    usual = "Server Clients Memory Persistence Stats Replication CPU Modules Errorstats Cluster Keyspace Streams"
+    which we do not have, and Streams and Mailboxes, which are ours."""
+    usual = (
+        "Server Clients Memory Persistence Stats Replication CPU Modules Errorstats Cluster Keyspace Streams Mailboxes"
+    )
     assert " ".join(titles(info_text(Rig().node))) == usual
     assert " ".join(titles(info_text(Rig().node, ["default"]))) == usual
 
