@@ -11,10 +11,11 @@ and looks for the effect.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain
 from typing import Any, Final
 
 from pyrepl.metrics.advice_links import loop, outage, stalled
-from pyrepl.metrics.advice_sizes import backlogs, channel, miss, output_buffer, storm, sync_buffer
+from pyrepl.metrics.advice_sizes import backlogs, channel, miss, one_limit, output_buffer, storm, sync_buffer
 from pyrepl.metrics.facts import Facts, Row
 
 SEVERITIES: Final = ("act", "consider")
@@ -26,11 +27,10 @@ def advice(facts: Facts) -> list[Row]:
     pieces = [
         *backlogs(facts.backlogs),
         *map(miss, facts.misses),
-        *map(output_buffer, facts.output_buffers),
-        *map(sync_buffer, facts.sync_buffers),
+        *one_limit([*map(output_buffer, facts.output_buffers), *map(sync_buffer, facts.sync_buffers)]),
         *map(stalled, facts.stalled),
         *map(channel, facts.channels),
-        *map(storm, facts.storms),
+        *chain.from_iterable(map(storm, facts.storms)),
         *map(loop, facts.loops),
         *map(outage, facts.outages),
     ]

@@ -11,7 +11,7 @@ Since Redis 7, and in Valkey, a limit for replicas below repl-backlog-size is ta
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from math import ceil
 from typing import Final
 
@@ -23,6 +23,9 @@ TWO_CONNECTIONS: Final = {
     "valkey": ("dual-channel-replication-enabled", (8,)),
 }
 """Directive for full syncs on two connections by maker, and the first version that has it."""
+NEED: Final = "need"
+"""Of a piece of advice that names a limit: how many bytes it is for, as long as it is not known whether another replica
+of the master needs more (one_limit)."""
 
 
 def backlogs(rows: Iterable[Row]) -> Iterator[Row]:
@@ -163,10 +166,38 @@ def _limit(row: Row, kind: str, need: float | None, text: str, confidence: str |
     }
     if need is None:
         return piece
-    value, enough = setting(roomy(need)), setting(least(need))
+    enough = setting(least(need))
     slow = " See why it reads so slowly, too." if kind == "output_buffer" else ""
-    said = f"A hard limit of at least {enough} would have kept it; {value} survives twice that.{slow}"
-    return piece | {"value": f"replica {value} 0 0", "least": enough, "text": f"{text} {said}"}
+    said = f"A hard limit of at least {enough} would have kept it; {setting(roomy(need))} survives twice that.{slow}"
+    return piece | {
+        "value": f"replica {setting(roomy(need))} 0 0",
+        "least": enough,
+        NEED: need,
+        "text": f"{text} {said}",
+    }
+
+
+def one_limit(pieces: Sequence[Row]) -> list[Row]:
+    """The same advice; that on limits of one master, which has one limit for all its replicas, names the largest."""
+    largest: dict[str, Row] = {}
+    for piece in pieces:
+        if NEED in piece:
+            largest[piece["node"]] = max(largest.get(piece["node"], piece), piece, key=_need)
+    return [_agreed(piece, largest[piece["node"]]) if NEED in piece else piece for piece in pieces]
+
+
+def _need(piece: Row) -> float:
+    return float(piece[NEED])
+
+
+def _agreed(piece: Row, largest: Row) -> Row:
+    told = {name: value for name, value in piece.items() if name != NEED}
+    if piece["value"] == largest["value"]:
+        return told
+    other = largest["replica"] or "another replica"
+    said = f"A master has one limit for all its replicas, and {other} needs more: {largest['value']}."
+    same = {name: largest[name] for name in ("value", "least", "confidence")}
+    return told | same | {"text": f"{piece['text']} {said}"}
 
 
 def channel(row: Row) -> Row:
@@ -190,13 +221,13 @@ def channel(row: Row) -> Row:
     }
 
 
-def storm(row: Row) -> Row:
-    """Full syncs that came at once and did not share a snapshot."""
+def storm(row: Row) -> list[Row]:
+    """Full syncs that came at once and did not share a snapshot. Those that came by way of a file need two settings."""
     # Redis looks once a second whether the delay has passed.
     delay = ceil(row["delay_s"] * SPARE) + 1
     storms = f"{row['count']} storm{'' if row['count'] == 1 else 's'}"
     text = f"{row['syncs']} full syncs came at once in {storms} and took {row['snapshots']} snapshots"
-    piece = {
+    wait = {
         "kind": "storm",
         "severity": "consider",
         "node": row["node"],
@@ -208,10 +239,13 @@ def storm(row: Row) -> Row:
         "text": f"{text}; repl-diskless-sync-delay {delay} would have let each storm share one.",
     }
     if not row["on_disk"]:
-        return piece
-    return piece | {
+        return [wait]
+    both = f"repl-diskless-sync yes with repl-diskless-sync-delay {delay} would have let each storm share one."
+    socket = {
         "directive": "repl-diskless-sync",
         "value": "yes",
-        "text": f"{text}, by way of a file, for which no delay is kept; repl-diskless-sync yes with "
-        f"repl-diskless-sync-delay {delay} would have let each storm share one.",
+        "text": f"{text}, by way of a file, for which no delay is kept; {both}",
     }
+    # What the storms have cost is told once.
+    late = {"cost_s": None, "text": f"With repl-diskless-sync yes, for the same storms: {both}"}
+    return [wait | socket, wait | late]

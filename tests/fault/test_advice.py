@@ -93,6 +93,34 @@ def test_a_limit_of_that_size_keeps_a_replica_that_is_slow(lab: Lab, tmp_path: P
     assert (disconnections(again["master"]), again["master"].stat("sync_full")) == (0, 1)
 
 
+def slow_readers(lab: Lab, settings: Settings) -> Nodes:
+    """Two replicas that stop reading, one of them earlier than the other."""
+    limits = {"client-output-buffer-limit": "replica 3mb 0 0", "repl-backlog-size": "1mb"}
+    master = start(lab, "redis7", directives={**limits, **settings})
+    replicas = [start(lab, "redis7", master) for _ in range(2)]
+    up(master, *replicas)
+    for replica, mb in zip(replicas, (24, 12), strict=True):
+        replica.process.send_signal(signal.SIGSTOP)
+        fill(master, mb * 100, size=10_000, prefix="big")
+    time.sleep(0.5)
+    for replica in replicas:
+        replica.process.send_signal(signal.SIGCONT)
+    up(master, *replicas)
+    return {"master": master, "early": replicas[0], "late": replicas[1]}
+
+
+def test_one_limit_keeps_all_replicas_of_a_master(lab: Lab, tmp_path: Path) -> None:
+    """Whichever of them the advice is for."""
+    nodes = slow_readers(lab, {})
+    assert disconnections(nodes["master"]) == 2
+    found = [row for row in tables(nodes, tmp_path / "report")["advice"] if row["kind"] == "output_buffer"]
+    assert {row["replica"] for row in found} == {"early", "late"}
+    limit, other = map(setting, found)
+    assert limit == other
+    again = slow_readers(lab, limit)
+    assert (disconnections(again["master"]), again["master"].stat("sync_full")) == (0, 2)
+
+
 def test_the_backlog_alone_helps_such_a_replica_as_well(lab: Lab, tmp_path: Path) -> None:
     """Since Redis 7 a limit below the backlog's size is none."""
     piece = advised(slow_reader(lab, "redis7", {}), tmp_path / "report", "backlog_size")
@@ -175,6 +203,30 @@ def test_a_delay_of_that_length_lets_a_herd_share_a_snapshot(lab: Lab, tmp_path:
     again = herd(lab, kind, setting(advised(nodes, tmp_path / "report", "storm")))
     assert snapshots(again["master"]) == 1
     assert again["master"].stat("sync_full") == 3
+
+
+def herd_by_file(lab: Lab, kind: str, settings: Settings) -> Nodes:
+    """Three replicas that come one after another, each when the file for the one before is written, and not loaded."""
+    master = start(lab, kind, directives={"repl-diskless-sync": "no", "repl-diskless-sync-delay": "0", **settings})
+    fill(master, 4000)
+    slow = {"key-load-delay": "700", "loading-process-events-interval-bytes": "1024"}
+    replicas = []
+    for _ in range(3):
+        replicas.append(start(lab, kind, master, slow))
+        time.sleep(0.6)
+    up(master, *replicas)
+    return {"master": master, **{f"replica{place}": node for place, node in enumerate(replicas)}}
+
+
+@pytest.mark.parametrize("kind", REAL)
+def test_two_settings_let_a_herd_by_file_share_a_snapshot(lab: Lab, tmp_path: Path, kind: str) -> None:
+    nodes = herd_by_file(lab, kind, {})
+    assert snapshots(nodes["master"]) > 1
+    found = [row for row in tables(nodes, tmp_path / "report")["advice"] if row["kind"] == "storm"]
+    both = {name: value for row in found for name, value in setting(row).items()}
+    assert both.keys() == {"repl-diskless-sync", "repl-diskless-sync-delay"}
+    again = herd_by_file(lab, kind, both)
+    assert (snapshots(again["master"]), again["master"].stat("sync_full")) == (1, 3)
 
 
 def too_new(lab: Lab, kind: str, other: str, settings: Settings) -> Nodes:

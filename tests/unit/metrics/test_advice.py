@@ -37,6 +37,13 @@ def test_what_still_runs_comes_first_then_what_has_cost_most() -> None:
     ]
 
 
+def test_two_replicas_of_a_master_are_not_given_two_limits() -> None:
+    cut = {"count": 1, "down_s": 1.0, "open_s": None}
+    rows = [pair(most=size, lacked=None, **cut) | {"replica": name} for name, size in (("r", 1 << 20), ("s", 9 << 20))]
+    told = advice(Facts(output_buffers=rows))
+    assert [row["value"] for row in told] == ["replica 20mb 0 0"] * 2
+
+
 def test_the_smallest_backlog_that_would_have_done(corpora: dict[str, Analysed]) -> None:
     (row,) = [row for row in corpora["text"].rows("advice", "redis7-disk") if row["kind"] == "backlog_size"]
     assert (row["directive"], row["value"], row["least"]) == ("repl-backlog-size", "112kb", "62kb")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pyrepl.metrics.advice_sizes import backlogs, channel, miss, output_buffer, storm, sync_buffer
+from pyrepl.metrics.advice_sizes import NEED, backlogs, channel, miss, one_limit, output_buffer, storm, sync_buffer
 from pyrepl.metrics.facts import Row
 
 MB = 1 << 20
@@ -123,7 +123,39 @@ def test_the_quicker_connection(two_ms: float, dual_n: int, directive: str, valu
 @pytest.mark.parametrize(("count", "text"), [(1, "in 1 storm and took"), (2, "in 2 storms and took")])
 def test_storms_are_counted(count: int, text: str) -> None:
     row = {"node": "m", "count": count, "snapshots": 2, "syncs": 3, "on_disk": 0, "delay_s": 0.5, "lasted_s": 1.0}
-    told = storm(row)
+    (told,) = storm(row)
     assert text in told["text"] and (told["directive"], told["value"]) == ("repl-diskless-sync-delay", "2")
-    told = storm(row | {"on_disk": 3})
-    assert (told["directive"], told["value"]) == ("repl-diskless-sync", "yes")
+
+
+def test_a_storm_by_way_of_a_file_needs_two_settings_and_has_cost_what_it_has_cost_once() -> None:
+    row = {"node": "m", "count": 1, "snapshots": 2, "syncs": 3, "on_disk": 3, "delay_s": 7.5, "lasted_s": 4.0}
+    told = storm(row)
+    assert [(one["directive"], one["value"], one["cost_s"]) for one in told] == [
+        ("repl-diskless-sync", "yes", 4.0), ("repl-diskless-sync-delay", "10", None)
+    ]  # fmt: skip
+    assert all("repl-diskless-sync yes with repl-diskless-sync-delay 10" in one["text"] for one in told)
+
+
+def test_a_master_has_one_limit_for_all_its_replicas() -> None:
+    """That of the replica that needs most, in the middle of a sync or not; other masters have their own."""
+    pieces = [
+        output_buffer(killed(most=MB, lacked=2 * MB)),
+        sync_buffer(in_sync(replica="s", most=30 * MB)),
+        output_buffer(killed(replica="t")),
+        output_buffer(killed(node="n", most=8 * MB)),
+    ]
+    small, large, unknown, other = one_limit(pieces)
+    assert (large["value"], large["least"], large["confidence"]) == ("replica 64mb 0 0", "36mb", "lower_bound")
+    assert [small[name] for name in ("value", "least", "confidence")] == ["replica 64mb 0 0", "36mb", "lower_bound"]
+    assert (
+        small["text"] == pieces[0]["text"] + " A master has one limit for all its replicas, and s needs more: "
+        "replica 64mb 0 0."
+    )
+    assert large["text"] == pieces[1]["text"] and "value" not in unknown
+    assert other["value"] == "replica 16mb 0 0"
+    assert not any(NEED in one for one in (small, large, unknown, other))
+
+
+def test_limits_that_come_to_the_same_are_left_alone() -> None:
+    pieces = [output_buffer(killed(replica=None, lacked=size, most=MB)) for size in (30 * MB, 31 * MB)]
+    assert [one["text"] for one in one_limit(pieces)] == [one["text"] for one in pieces]
