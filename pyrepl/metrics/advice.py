@@ -15,7 +15,7 @@ from itertools import chain
 from typing import Any, Final
 
 from pyrepl.metrics.advice_links import loop, outage, stalled
-from pyrepl.metrics.advice_sizes import backlogs, channel, miss, one_limit, output_buffer, storm, sync_buffer
+from pyrepl.metrics.advice_sizes import backlogs, channel, freed, miss, one_limit, output_buffer, storm, sync_buffer
 from pyrepl.metrics.facts import Facts, Row
 
 SEVERITIES: Final = ("act", "consider")
@@ -27,6 +27,7 @@ def advice(facts: Facts) -> list[Row]:
     pieces = [
         *backlogs(facts.backlogs),
         *map(miss, facts.misses),
+        *map(freed, facts.freed),
         *one_limit([*map(output_buffer, facts.output_buffers), *map(sync_buffer, facts.sync_buffers)]),
         *map(stalled, facts.stalled),
         *map(channel, facts.channels),

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from math import ceil
 from typing import Final
 
-from pyrepl.metrics.amounts import SPARE, least, roomy, setting, shown, span, times
+from pyrepl.metrics.amounts import HEADROOM, SPARE, least, roomy, setting, shown, span, times
 from pyrepl.metrics.facts import SHARES, Row
 
 TWO_CONNECTIONS: Final = {
@@ -81,6 +81,29 @@ def miss(row: Row) -> Row:
         "confidence": "estimated",
         "text": f"{said} A replica was away for {span(away)}, and {shown(rate)} a second are written: at least "
         f"{setting(least(need))}, {setting(roomy(need))} to survive twice that.{is_now}",
+    }
+
+
+def freed(row: Row) -> Row:
+    """Full resyncs as the backlog was freed, whatever its size: no replica was connected for repl-backlog-ttl."""
+    away = row["away_s"]
+    least_s, value_s = ceil(away * SPARE), ceil(away * HEADROOM)
+    were = "1 full resync was" if row["count"] == 1 else f"{row['count']} full resyncs were"
+    return {
+        "kind": "backlog_ttl",
+        "severity": "act",
+        "node": row["node"],
+        "directive": "repl-backlog-ttl",
+        "value": str(value_s),
+        "least": str(least_s),
+        "confidence": "measured",
+        "share": 1.0,
+        "count": row["count"],
+        "saved_s": row["saved_s"],
+        "cost_s": row["saved_s"],
+        "text": f"{were} needed as the backlog had been freed: no replica was connected for repl-backlog-ttl. A "
+        f"replica was away for {span(away)}: a repl-backlog-ttl of at least {least_s} keeps what it lacks, as long as "
+        f"repl-backlog-size holds it; {value_s} survives twice that.",
     }
 
 

@@ -112,7 +112,7 @@ def answers(tables: Path, wanted: Sources, base: Base | None = None) -> tuple[Fr
             dict.fromkeys(("connect_failures", "dumps", "first_us", "last_us"), pl.Int64),
         ),
     }
-    pieces = advice(gather(found, rates.backlog_sizes(nodes)))
+    pieces = advice(gather(found, rates.backlog_sizes(nodes), rates.backlogs_freed(nodes)))
     found |= _of_masters(found) | {ADVICE.name: literal(ADVICE, [list(map(one.get, ADVICE.names)) for one in pieces])}
     return found, loaded.base
 

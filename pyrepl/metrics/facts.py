@@ -1,8 +1,8 @@
 """What advice goes by: a few rows for each master and each pair, as plain values.
 
 They are summed up from the result tables by gather.py, and decided and worded by advice.py, which sees these rows
-alone. A master has at most three rows of `backlogs` and one of `misses`, `channels` and `storms`; a pair has one of
-`output_buffers` and of `outages`, and one of `loops` for each reason.
+alone. A master has at most three rows of `backlogs` and one of `misses`, `freed`, `channels` and `storms`; a pair has
+one of `output_buffers` and of `outages`, and one of `loops` for each reason.
 """
 
 from __future__ import annotations
@@ -24,6 +24,8 @@ class Facts(NamedTuple):
     misses          a master with full resyncs for lack of backlog of which no log tells how much was lacked: their
                     count, now, away_s (the longest time from a cut to a return that lacks the number), bytes_per_s (its
                     write rate while it is high)
+    freed           a master with full resyncs of replicas that came back when its backlog had been freed: their count,
+                    away_s (the longest time that one of these replicas was away), saved_s (what these syncs took)
     output_buffers  a pair whose stream was cut for the replica's output buffer, and that read on within STALLED_S:
                     count, most (bytes that waited, the largest), lacked (bytes that the replica lacked when it came
                     back, the largest), down_s (summed), open_s (the longest)
@@ -43,6 +45,7 @@ class Facts(NamedTuple):
 
     backlogs: Sequence[Row] = ()
     misses: Sequence[Row] = ()
+    freed: Sequence[Row] = ()
     output_buffers: Sequence[Row] = ()
     sync_buffers: Sequence[Row] = ()
     stalled: Sequence[Row] = ()

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Final
 
 import polars as pl
@@ -17,12 +18,17 @@ OUTAGE_S: Final = 1.0
 STALLED_S: Final = 10.0
 """A replica acknowledges once a second, and one that reads learns of a cut at once: one that has not come back for so
 long did not read. As long as Redis's repl-ping-replica-period. Inclusive."""
+_NEVER: Final[Mapping[str, Sequence[int]]] = MappingProxyType({})
+_OF_FREED: Final = ("id_mismatch", "no_backlog")
 _PAIR: Final = ("node", "replica")
 _CHANNELS: Final = {"rdb_channel": "two", "dual_channel": "two", "full_disk": "one", "full_diskless": "one"}
 
 
-def gather(found: Mapping[str, pl.DataFrame], sizes: Mapping[str, int]) -> Facts:
-    """Facts from the result tables by name. `sizes` are the backlogs' by node, bytes."""
+def gather(
+    found: Mapping[str, pl.DataFrame], sizes: Mapping[str, int], freed: Mapping[str, Sequence[int]] = _NEVER
+) -> Facts:
+    """Facts from the result tables by name. By node, `sizes` are the backlogs', bytes, and `freed` is when they were
+    freed by repl-backlog-ttl, Unix us."""
     killed = found["cuts"].filter(pl.col("cause") == "output_buffer")
     in_sync = pl.col("phase") != "stream"
     gone = ~in_sync & (pl.col("back_s").is_null() | (pl.col("back_s") >= STALLED_S))
@@ -34,6 +40,7 @@ def gather(found: Mapping[str, pl.DataFrame], sizes: Mapping[str, int]) -> Facts
     return Facts(
         _backlogs(found["backlog_what_if"], sizes),
         _misses(found, sizes),
+        _freed(found, freed).to_dicts(),
         _killed(killed.filter(~in_sync & ~gone)).to_dicts(),
         _with_versions(_with_rates(in_syncs, found), found["nodes"]).to_dicts(),
         stalled.to_dicts(),
@@ -62,6 +69,23 @@ def _misses(found: Mapping[str, pl.DataFrame], sizes: Mapping[str, int]) -> list
     rows = rows.join(away.agg(pl.col("back_s").max().alias("away_s")), on="node", how="left")
     rows = rows.join(_fast(found["write_rate"]), on="node", how="left")
     return [row | {"now": sizes.get(row["node"])} for row in rows.iter_rows(named=True)]
+
+
+def _freed(found: Mapping[str, pl.DataFrame], freed: Mapping[str, Sequence[int]]) -> pl.DataFrame:
+    """Replicas that came back behind a time at which their master had freed its backlog, and had to sync in full. To
+    them its stream has another name then: the cause is an id that does not match, or no backlog."""
+    told = [{"node": node, "freed_us": at_us} for node, times in freed.items() for at_us in times]
+    times = pl.DataFrame(told, {"node": pl.String, "freed_us": pl.Int64})
+    back_us = pl.col("at_us") + (pl.col("back_s") * 1e6).round().cast(pl.Int64)
+    away = found["cuts"].filter(pl.col("back_s").is_not_null()).select(*_PAIR, "back_s", "at_us", back_us=back_us)
+    full = found["syncs"].filter(pl.col("cause").is_in(_OF_FREED)).select(*_PAIR, "total_ms", back_us="at_us")
+    rows = away.join(full, on=[*_PAIR, "back_us"], nulls_equal=True).join(times, on="node")
+    rows = rows.filter(pl.col("freed_us").is_between("at_us", "back_us")).unique([*_PAIR, "back_us"])
+    return rows.group_by("node").agg(
+        pl.len().alias("count"),
+        pl.col("back_s").max().alias("away_s"),
+        (pl.col("total_ms").sum() / 1000).alias("saved_s"),
+    )
 
 
 def _fast(write_rate: pl.DataFrame) -> pl.DataFrame:

@@ -46,6 +46,11 @@ def backlog_sizes(nodes: Mapping[str, Mark]) -> dict[str, int]:
     return {name: _told(node["backlog_size"]) for name, node in nodes.items() if node["backlog_size"]}
 
 
+def backlogs_freed(nodes: Mapping[str, Mark]) -> dict[str, list[int]]:
+    """Node -> when it freed its backlog, as no replica came for repl-backlog-ttl, Unix us, the first one first."""
+    return {name: sorted(node["freed"]) for name, node in nodes.items() if node["freed"]}
+
+
 def availability(attempts: pl.DataFrame, counted: pl.DataFrame) -> pl.DataFrame:
     """The table AVAILABILITY."""
     rows = _spans(attempts).join(_lags(counted, attempts), on=_PAIR, how="left", nulls_equal=True)

@@ -419,8 +419,9 @@ ADVICE: Final = Table(
     (
         text(
             "kind",
-            "outage, backlog_size, output_buffer, sync_buffer (an output buffer, while the replica took its "
-            "snapshot), stalled (it did not read at all), rdb_channel, storm, version_mismatch, loop",
+            "outage, backlog_size, backlog_ttl (the backlog was freed, whatever its size), output_buffer, "
+            "sync_buffer (an output buffer, while the replica took its snapshot), stalled (it did not read at all), "
+            "rdb_channel, storm, version_mismatch, loop",
         ),
         text("severity", "act, consider"),
         text("node", "whom it concerns"),

@@ -26,6 +26,8 @@ from pyrepl.metrics.tables import EVENTS, SAMPLES
 JSON: Final = "json"
 TEXT: Final = "text"
 ENDS: Final = ("master", "replica")
+TTL: Final = "ttl"
+"""Why a backlog was freed: no replica for repl-backlog-ttl, the one reason that text logs tell."""
 TRACED: Final = 16
 """So many of the times at which an end asked, or was asked, are in the mark of a part."""
 CHILD_KEY: Final = ("node", "form", "run", "snapshot")
@@ -149,6 +151,7 @@ def _facts_of_events() -> dict[str, pl.Expr]:
     started = pl.col("event") == "node_started"
     is_json = pl.col("form") == JSON
     kind = pl.when(is_json).then(pl.lit("pyrepl")).otherwise("detail")
+    freed = pl.col("event") == "backlog_freed"
     own = started & pl.col("pid").is_not_null() & (is_json | (pl.col("detail") == "pyrepl"))
     return {
         "kind": _latest(pl.when(started).then(kind)),
@@ -158,6 +161,7 @@ def _facts_of_events() -> dict[str, pl.Expr]:
         "replids": _unique(pl.col("replid")),
         "replids2": _unique(pl.col("replid2")),
         "starts": pl.struct("pid", "at_us", "run").filter(own).unique(),
+        "freed": _unique(pl.col("at_us").filter(freed & pl.col("cause").fill_null(TTL).eq(TTL))),
     }
 
 
@@ -179,7 +183,9 @@ def merged_marks(marks: Iterable[Mark]) -> dict[str, Mark]:
     """Node -> what all its marks come to, without the edges. `starts` is how many runs there were."""
     nodes: dict[str, Mark] = {}
     for mark in marks:
-        node = nodes.setdefault(mark["node"], {"node": mark["node"], "sampled": False, "runs": set(), "replids": set()})
+        node = nodes.setdefault(
+            mark["node"], {"node": mark["node"], "sampled": False, "runs": set(), "replids": set(), "freed": set()}
+        )
         for name, best in (("first_us", min), ("last_us", max), ("port", max)):
             told = [one[name] for one in (node, mark) if one.get(name) is not None]
             node[name] = best(told) if told else None
@@ -189,4 +195,5 @@ def merged_marks(marks: Iterable[Mark]) -> dict[str, Mark]:
         node["sampled"] |= mark.get("sampled", False)
         node["runs"] |= set(mark.get("runs", ()))
         node["replids"] |= set(mark.get("replids", ()))
+        node["freed"] |= set(mark.get("freed", ()))
     return nodes

@@ -66,6 +66,37 @@ def test_a_backlog_of_that_size_makes_the_full_resync_partial(lab: Lab, tmp_path
     assert (again["master"].stat("sync_full"), again["master"].stat("sync_partial_err")) == (1, 0)
 
 
+def away(lab: Lab, kind: str, settings: Settings, away_s: float | None = None) -> tuple[Nodes, float]:
+    """A replica, the only one, that is away for so many seconds, or until its master has freed the backlog; and for how
+    long that was."""
+    one = ONE.get(kind, {})
+    master = start(lab, kind, directives={"repl-backlog-ttl": "2", **one, **settings})
+    fill(master, 1000)
+    replica = start(lab, kind, master, one)
+    up(master, replica)
+    replica.process.send_signal(signal.SIGSTOP)
+    master.call("CLIENT", "KILL", "TYPE", "replica")
+    began = time.monotonic()
+    if away_s is None:
+        wait_until("the backlog is freed", lambda: master.info("replication")["repl_backlog_active"] == "0")
+    else:
+        time.sleep(away_s)
+    gone_s = time.monotonic() - began
+    replica.process.send_signal(signal.SIGCONT)
+    wait_until("it came back", lambda: master.stat("sync_full") + master.stat("sync_partial_ok") >= 2)
+    up(master, replica)
+    return {"master": master, "replica": replica}, gone_s
+
+
+@pytest.mark.parametrize("kind", ALL)
+def test_a_backlog_that_is_kept_for_so_long_makes_the_full_resync_partial(lab: Lab, tmp_path: Path, kind: str) -> None:
+    nodes, gone_s = away(lab, kind, {})
+    assert nodes["master"].stat("sync_full") == 2
+    piece = advised(nodes, tmp_path / "report", "backlog_ttl")
+    again, _ = away(lab, kind, setting(piece), gone_s)
+    assert (again["master"].stat("sync_full"), again["master"].stat("sync_partial_ok")) == (1, 1)
+
+
 def slow_reader(lab: Lab, kind: str, settings: Settings, mb: int = 24) -> Nodes:
     """A replica that does not read for a second, while the master writes more than it may keep for it."""
     limits = {"client-output-buffer-limit": "replica 3mb 0 0", "repl-backlog-size": "1mb"}

@@ -37,6 +37,11 @@ def test_what_still_runs_comes_first_then_what_has_cost_most() -> None:
     ]
 
 
+def test_a_backlog_that_was_freed_is_told_of() -> None:
+    (told,) = advice(Facts(freed=[{"node": "m", "count": 1, "away_s": 9.0, "saved_s": 1.0}]))
+    assert (told["kind"], told["directive"]) == ("backlog_ttl", "repl-backlog-ttl")
+
+
 def test_two_replicas_of_a_master_are_not_given_two_limits() -> None:
     cut = {"count": 1, "down_s": 1.0, "open_s": None}
     rows = [pair(most=size, lacked=None, **cut) | {"replica": name} for name, size in (("r", 1 << 20), ("s", 9 << 20))]

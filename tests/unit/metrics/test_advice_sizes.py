@@ -4,7 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from pyrepl.metrics.advice_sizes import NEED, backlogs, channel, miss, one_limit, output_buffer, storm, sync_buffer
+from pyrepl.metrics.advice_sizes import (
+    NEED,
+    backlogs,
+    channel,
+    freed,
+    miss,
+    one_limit,
+    output_buffer,
+    storm,
+    sync_buffer,
+)
 from pyrepl.metrics.facts import Row
 
 MB = 1 << 20
@@ -65,6 +75,13 @@ def test_where_no_log_tells_how_much_was_lacking() -> None:
     assert "A replica was away for 9.0 s." in miss(row | {"away_s": 9.0})["text"]
     told = miss(row | {"away_s": 10.0, "bytes_per_s": 3.0 * MB})
     assert (told["least"], told["value"], told["confidence"]) == ("36mb", "64mb", "estimated")
+
+
+@pytest.mark.parametrize(("count", "text"), [(1, "1 full resync was needed"), (2, "2 full resyncs were needed")])
+def test_a_backlog_that_is_freed_is_kept_for_longer(count: int, text: str) -> None:
+    told = freed({"node": "m", "count": count, "away_s": 4000.1, "saved_s": 7.0})
+    assert (told["directive"], told["value"], told["least"]) == ("repl-backlog-ttl", "8001", "4801")
+    assert told["text"].startswith(text) and (told["count"], told["cost_s"]) == (count, 7.0)
 
 
 def test_what_waited_is_a_lower_bound() -> None:

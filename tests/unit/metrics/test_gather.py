@@ -25,9 +25,11 @@ NOTHING = {
 }
 
 
-def gathered(sizes: dict[str, int] | None = None, **tables: list[Row]) -> Facts:
+def gathered(
+    sizes: dict[str, int] | None = None, freed: dict[str, list[int]] | None = None, **tables: list[Row]
+) -> Facts:
     found = {name: pl.DataFrame(rows, schema=NOTHING[name].schema) for name, rows in tables.items()}
-    return gather(NOTHING | found, sizes or {})
+    return gather(NOTHING | found, sizes or {}, freed or {})
 
 
 def pair(**more: object) -> Row:
@@ -97,6 +99,22 @@ def test_misses_whose_size_no_log_tells() -> None:
     ]
     (found,) = gathered({"m": 7}, syncs=syncs, cuts=cuts).misses
     assert found == {"node": "m", "count": 2, "away_s": 3.0, "bytes_per_s": None, "now": 7}
+
+
+def test_whoever_comes_back_when_the_backlog_is_freed_syncs_in_full_for_that() -> None:
+    """By whatever its master says of it: the stream has another name by then."""
+    cuts = [pair(at_us=at_s * S, back_s=back_s) for at_s, back_s in ((10, 20.0), (50, 4.5), (70, None))]
+    cuts += [pair(replica="s", at_us=12 * S, back_s=30.0), pair(replica="t", at_us=12 * S, back_s=1.0)]
+    cuts += [pair(node="n", at_us=10 * S, back_s=20.0)]
+    syncs = [
+        pair(at_us=30 * S, cause="id_mismatch", total_ms=1500.0),
+        pair(at_us=54_500_000, cause="id_mismatch", total_ms=99.0),
+        pair(replica="s", at_us=42 * S, cause="no_backlog", total_ms=500.0),
+        pair(replica="t", at_us=13 * S, cause="out_of_backlog", total_ms=99.0),
+        pair(node="n", at_us=30 * S, cause="id_mismatch", total_ms=99.0),
+    ]
+    found = gathered(freed={"m": [13 * S, 20 * S], "o": [20 * S]}, cuts=cuts, syncs=syncs).freed
+    assert found == [{"node": "m", "count": 2, "away_s": 30.0, "saved_s": 2.0}]
 
 
 def test_connections_are_compared_where_there_are_enough_of_both() -> None:

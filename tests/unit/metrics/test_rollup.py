@@ -57,6 +57,14 @@ def test_the_last_told_counts() -> None:
     assert (node["version"], node["first_us"], node["last_us"], node["port"]) == ([9, "8.0"], 5, 10, None)
 
 
+def test_when_a_backlog_was_freed_for_want_of_replicas_is_known() -> None:
+    told = [{"node": "n", "event": "backlog_freed", "at_us": at_us, "cause": cause, "form": form}
+            for at_us, cause, form in ((9, "ttl", JSON), (5, None, TEXT), (7, "full_resync", JSON))]  # fmt: skip
+    found = rollup(EVENTS, pl.DataFrame(told, schema=schema(EVENTS)))
+    (node,) = merged_marks(found.marks).values()
+    assert node["freed"] == {5, 9}
+
+
 def test_text_has_marks_alone() -> None:
     rows = events(LINES).with_columns(form=pl.lit("text"))
     found = rollup(EVENTS, rows)
