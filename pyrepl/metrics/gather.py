@@ -78,9 +78,11 @@ def _freed(found: Mapping[str, pl.DataFrame], freed: Mapping[str, Sequence[int]]
     times = pl.DataFrame(told, {"node": pl.String, "freed_us": pl.Int64})
     back_us = pl.col("at_us") + (pl.col("back_s") * 1e6).round().cast(pl.Int64)
     away = found["cuts"].filter(pl.col("back_s").is_not_null()).select(*_PAIR, "back_s", "at_us", back_us=back_us)
-    full = found["syncs"].filter(pl.col("cause").is_in(_OF_FREED)).select(*_PAIR, "total_ms", back_us="at_us")
+    decided_us = pl.col("at_us") + (pl.col("handshake_ms").fill_null(0.0) * 1000).round().cast(pl.Int64)
+    full = found["syncs"].filter(pl.col("cause").is_in(_OF_FREED))
+    full = full.select(*_PAIR, "total_ms", back_us="at_us", decided_us=decided_us)
     rows = away.join(full, on=[*_PAIR, "back_us"], nulls_equal=True).join(times, on="node")
-    rows = rows.filter(pl.col("freed_us").is_between("at_us", "back_us")).unique([*_PAIR, "back_us"])
+    rows = rows.filter(pl.col("freed_us").is_between("at_us", "decided_us")).unique([*_PAIR, "back_us"])
     return rows.group_by("node").agg(
         pl.len().alias("count"),
         pl.col("back_s").max().alias("away_s"),

@@ -105,15 +105,16 @@ def test_whoever_comes_back_when_the_backlog_is_freed_syncs_in_full_for_that() -
     """By whatever its master says of it: the stream has another name by then."""
     cuts = [pair(at_us=at_s * S, back_s=back_s) for at_s, back_s in ((10, 20.0), (50, 4.5), (70, None))]
     cuts += [pair(replica="s", at_us=12 * S, back_s=30.0), pair(replica="t", at_us=12 * S, back_s=1.0)]
-    cuts += [pair(node="n", at_us=10 * S, back_s=20.0)]
+    cuts += [pair(replica="u", at_us=30 * S, back_s=12.0), pair(node="n", at_us=10 * S, back_s=20.0)]
     syncs = [
         pair(at_us=30 * S, cause="id_mismatch", total_ms=1500.0),
         pair(at_us=54_500_000, cause="id_mismatch", total_ms=99.0),
-        pair(replica="s", at_us=42 * S, cause="no_backlog", total_ms=500.0),
+        pair(replica="s", at_us=42 * S, handshake_ms=9.5, cause="no_backlog", total_ms=500.0),
         pair(replica="t", at_us=13 * S, cause="out_of_backlog", total_ms=99.0),
+        pair(replica="u", at_us=42 * S, handshake_ms=9.0, cause="id_mismatch", total_ms=99.0),
         pair(node="n", at_us=30 * S, cause="id_mismatch", total_ms=99.0),
     ]
-    found = gathered(freed={"m": [13 * S, 20 * S], "o": [20 * S]}, cuts=cuts, syncs=syncs).freed
+    found = gathered(freed={"m": [13 * S, 20 * S, 42 * S + 9500], "o": [20 * S]}, cuts=cuts, syncs=syncs).freed
     assert found == [{"node": "m", "count": 2, "away_s": 30.0, "saved_s": 2.0}]
 
 
