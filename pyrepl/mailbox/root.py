@@ -21,6 +21,7 @@ from pyrepl.mailbox.verbs import Command, RootClaim, RootClear, RootPing, RootSe
 from pyrepl.mailbox.words import Vector
 
 PING_S: Final = 1.0
+"""Between two questions about leases, where leases are long."""
 ANSWER_S: Final = 1.0
 """How long a probe or a claim waits for a majority."""
 FIRST_PAUSE_S: Final = 0.5
@@ -38,6 +39,12 @@ class RootOptions(NamedTuple):
     lease_s: float = 5.0
     timeout_s: float = 2.0
     jitter_s: float = 0.0
+
+    @property
+    def ping_s(self) -> float:
+        """A lease is renewed some times before it is over, and the root heard before another is elected: a node that
+        waits for a disk meanwhile stays in the majority."""
+        return min(PING_S, self.lease_s / 4, self.timeout_s / 2)
 
 
 class _Question(NamedTuple):
@@ -333,7 +340,7 @@ class Root:
             self._granted.clear()
 
     def _ping(self, now: float) -> None:
-        self._ping_at = now + PING_S
+        self._ping_at = now + self.options.ping_s
         ping = RootPing(epoch=self.epoch, node=self.name, root=self.root)
         if self.is_root:
             self._ask_all(ping, now)

@@ -13,16 +13,17 @@ from pyrepl.mailbox.verbs import RootClear, RootSet
 class Elections:
     """All members, each with a clock that is right; messages take no time. Keepers are clear at once."""
 
-    def __init__(self, names: str = "abc", witnesses: str = "") -> None:
+    def __init__(self, names: str = "abc", witnesses: str = "", options: RootOptions = RootOptions()) -> None:
         self.members = Members(tuple(Member(name, name in witnesses) for name in names))
         self.now = 0.0
+        self.options = options
         self.cut: set[frozenset[str]] = set()
         self.dead: set[str] = set()
         self.said: list[str] = []
         self.roots = {name: self.made(name, ClusterRow()) for name in names}
 
     def made(self, name: str, row: ClusterRow) -> Root:
-        return Root(name, self.members, row, self.now, RootOptions())
+        return Root(name, self.members, row, self.now, self.options)
 
     def restart(self, name: str) -> None:
         self.dead.discard(name)

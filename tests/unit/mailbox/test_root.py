@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pyrepl.mailbox.root import Root
+from pyrepl.mailbox.root import Root, RootOptions
 from pyrepl.mailbox.root_states import RootState
 from pyrepl.mailbox.rows import ClusterRow
 from pyrepl.mailbox.verbs import RootClaim, RootClear, RootPing
@@ -21,6 +22,19 @@ def test_t10_the_first_root_is_elected_by_a_majority() -> None:
     assert world.roots["a"].state is RootState.ROOT and world.roots["a"].epoch == 1
     assert world.roots["b"].root == world.roots["c"].root == "a"
     assert all(root.has_lease(world.now) for root in world.roots.values())
+
+
+@pytest.mark.parametrize(
+    "options", [RootOptions(lease_s=1.0), RootOptions(timeout_s=0.5), RootOptions(lease_s=1.0, timeout_s=0.5)]
+)
+def test_t10_a_root_stays_the_root_however_short_leases_are(options: RootOptions) -> None:
+    world = Elections(options=options)
+    world.run(4.0)
+    assert world.ready() == ["a"]
+    for _ in range(200):
+        world.run(0.1)
+        assert [root.epoch for root in world.roots.values()] == [1, 1, 1]
+        assert all(root.has_lease(world.now) for root in world.roots.values())
 
 
 def test_t10_a_dead_root_is_replaced_after_its_leases_are_over() -> None:
