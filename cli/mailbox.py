@@ -74,6 +74,45 @@ def check(user: str, socket_path: str, timeout_s: float) -> NoReturn:
     sys.exit(OK)
 
 
+@mailbox.command()
+@click.argument("one", metavar="HOST:PORT")
+@click.argument("other", metavar="HOST:PORT")
+@click.option("--only", "only", default="", metavar="USER", help="The mailboxes of this user; none: those of all.")
+@click.option("--user", default="", help="Whom to log in as; empty: the default user.")
+@click.option("--password", default="", envvar="PYREPL_PASSWORD", help="The password of that user.")
+@click.option("--timeout", "timeout_s", type=click.FloatRange(0.05, 600), default=10.0, show_default=True)
+@tls_options
+def compare(
+    one: str, other: str, only: str, user: str, password: str, timeout_s: float, tls: ssl.SSLContext | None
+) -> NoReturn:
+    """Print what differs between the mailboxes of two nodes, each known by its Redis port.
+
+    Messages that one of them has not, UIDs and flags, and what is said of mailboxes. Changes that are under way show as
+    differences: ask `MAILBOX CHECK` before.
+    """
+    import asyncio
+
+    from pyrepl.topology.facts import Address
+
+    from .asking import Credentials, Unreachable, Way
+    from .mailbox_compare import NodeMail, Place, differences
+
+    nodes: list[NodeMail] = []
+    for name in (one, other):
+        target = parse_target(name)
+        if target is None:
+            raise click.BadParameter(EXPECTED, param_hint="HOST:PORT")
+        way = Way(Credentials(user or target.user, password or target.password), tls)
+        address = Address(target.host, target.port)
+        nodes.append(NodeMail(Place(str(address), address), way, timeout_s))
+    try:
+        found = asyncio.run(differences(nodes[0], nodes[1], only, click.echo))
+    except Unreachable as error:
+        click.echo(f"the mailboxes cannot be compared: {error}", err=True)
+        sys.exit(UNREACHABLE)
+    sys.exit(TROUBLE if found else OK)
+
+
 def _document(reply: Any) -> Any:
     """A reply as JSON can have it: maps come as arrays of names and values."""
     if isinstance(reply, bytes):

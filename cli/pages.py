@@ -110,6 +110,18 @@ PAGES: Final[dict[str, Page]] = {
             UNREACHABLE: "the node cannot be asked",
         },
     ),
+    "mailbox compare": Page(
+        LOOK,
+        (
+            "pyrepl mailbox compare 10.0.0.1:6379 10.0.0.2:6379",
+            "pyrepl mailbox compare 10.0.0.1:6379 10.0.0.2:6379 --only alice",
+        ),
+        {
+            OK: "nothing differs",
+            TROUBLE: "something does, a line each",
+            UNREACHABLE: "a node cannot be asked, or keeps no mailboxes",
+        },
+    ),
     "tail": Page(
         FOLLOW,
         (

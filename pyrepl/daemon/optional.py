@@ -67,4 +67,4 @@ def mailbox_deeds(mailboxes: MailboxServer | None, clients: Clients) -> Deeds:
         return mailboxes_off.deeds()
     from pyrepl.daemon.mailbox.deeds import MailboxDeeds
 
-    return MailboxDeeds(mailboxes.conf, mailboxes.conns, clients).deeds
+    return MailboxDeeds(mailboxes.conf, mailboxes.conns, clients, mailboxes.leave).deeds

@@ -20,9 +20,10 @@ from pyrepl.mailbox.mastering import GIVE, Mastering, MasteringOptions
 from pyrepl.mailbox.members import Members
 from pyrepl.mailbox.mending import MEND, Mending
 from pyrepl.mailbox.refusals import why_not
+from pyrepl.mailbox.renewing import Renewing
 from pyrepl.mailbox.resync import FETCH, Resync
 from pyrepl.mailbox.root import TAG as ROOT
-from pyrepl.mailbox.rows import Rows
+from pyrepl.mailbox.rows import BoxRow, Rows
 from pyrepl.mailbox.saving import Saving
 from pyrepl.mailbox.tasks import Fail
 from pyrepl.mailbox.uids import MASTER
@@ -75,6 +76,7 @@ class Node:
         self.mending: Final = Mending(self.core, now)
         self.checks: Final = Checks(self.core)
         self.mail: Final = MailSide(self.core, self.mastering, self.saving, self.checks, options.unix_s)
+        self.renewing: Final = Renewing(self.core, self.saving, options.unix_s)
         guard = options.expunge_guard
         self.gates: Final = None if guard is None else Gates(self.core, self.mastering, self.saving, guard)
         self._settle_at = float("inf")
@@ -86,6 +88,11 @@ class Node:
     def hear_mail(self, client: str, tag: str, command: Command, text: str, now: float) -> None:
         """A command of a mail process; `text` names its text in the drop folder."""
         self.mail.hear(client, tag, command, text, now)
+        self._finish(now)
+
+    def renew(self, client: str, tag: str, box: BoxRow, now: float) -> None:
+        """A new UIDVALIDITY for a mailbox; answered as a command of a mail process is."""
+        self.renewing.renew(client, tag, box, now)
         self._finish(now)
 
     def client_gone(self, client: str, now: float) -> None:

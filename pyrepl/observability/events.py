@@ -1542,6 +1542,15 @@ class MailboxUserResumed(Event):
 
 
 @final
+class MailboxesLeft(Event):
+    node: str
+    TEXT: ClassVar[str] = (
+        "Mailboxes are not kept any more: {node} has left, and its Maildirs are ordinary ones. Take mailbox-port out of"
+        " its configuration, or the next start brings it back"
+    )
+
+
+@final
 class MailboxBegunAgain(Event):
     error: str
     LEVEL: ClassVar[Level] = Level.WARNING

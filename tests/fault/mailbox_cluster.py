@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
@@ -33,24 +34,33 @@ class MailboxCluster:
     def start(self, *names: str, **directives: str) -> None:
         """Start members, for the first time or again."""
         for name in names:
-            (self.folder(name) / "mail").mkdir(parents=True, exist_ok=True)
-            settings = {
-                "mailbox-port": str(self.ports[name]),
-                "mailbox-bind": "127.0.0.1",
-                "mailbox-socket": str(self.folder(name) / "socket"),
-                "mailbox-node": name,
-                "mailbox-members": self.members,
-                "mailbox-secret": SECRET,
-                "mailbox-maildir": str(self.folder(name) / "mail" / "%u"),
-                "mailbox-lease": "2000",
-                "mailbox-root-timeout": "500",
-            }
-            self.nodes[name] = self.lab.launch("pyrepl", directives=settings | directives, folder=self.folder(name))
+            self._launch(name, self.members, directives)
         for name in names:
             self.nodes[name].wait_ready()
             for other in self.nodes.keys() - {name}:
                 if self.nodes[other].alive():
                     self.nodes[name].wait_log(f"The mailbox node {other} at")
+
+    def start_alone(self, name: str) -> None:
+        """Start a member again that knows of no other."""
+        [own] = [each for each in self.members.split() if each.startswith(f"{name}=")]
+        self._launch(name, own, {})
+        self.nodes[name].wait_ready()
+
+    def _launch(self, name: str, members: str, directives: Mapping[str, str]) -> None:
+        (self.folder(name) / "mail").mkdir(parents=True, exist_ok=True)
+        settings = {
+            "mailbox-port": str(self.ports[name]),
+            "mailbox-bind": "127.0.0.1",
+            "mailbox-socket": str(self.folder(name) / "socket"),
+            "mailbox-node": name,
+            "mailbox-members": members,
+            "mailbox-secret": SECRET,
+            "mailbox-maildir": str(self.folder(name) / "mail" / "%u"),
+            "mailbox-lease": "2000",
+            "mailbox-root-timeout": "500",
+        }
+        self.nodes[name] = self.lab.launch("pyrepl", directives={**settings, **directives}, folder=self.folder(name))
 
     def client(self, name: str) -> MailboxClient:
         """A mail process on a member, as soon as it takes one."""

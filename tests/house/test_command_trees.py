@@ -19,7 +19,11 @@ from tests.peers.wire import ErrorReply
 from tests.unit.commands.rig import Rig, full_table
 
 OURS = {f"streams.{word}" for word in ("reserve", "complete", "abort", "append", "position", "list")} | {
-    f"mailbox{word}" for word in ("", "|status", "|info", "|master", "|check", "|root", "|help")
+    f"mailbox{word}"
+    for word in (
+        *("", "|status", "|info", "|master", "|check", "|root", "|help"),
+        *("|allow", "|renew", "|leave", "|users", "|messages"),
+    )
 }
 """Commands that no real server has."""
 

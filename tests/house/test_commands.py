@@ -20,7 +20,11 @@ SHOWN_ALONE = {"no_async_loading", "asking", "module"}
 """Flags that decide nothing here: `describe/shown.py` has them, and test_command_info compares them."""
 
 OURS = {f"streams.{word}" for word in ("reserve", "complete", "abort", "append", "position", "list")} | {
-    f"mailbox{word}" for word in ("", "|status", "|info", "|master", "|check", "|root", "|help")
+    f"mailbox{word}"
+    for word in (
+        *("", "|status", "|info", "|master", "|check", "|root", "|help"),
+        *("|allow", "|renew", "|leave", "|users", "|messages"),
+    )
 }
 """Commands that no real server has."""
 

@@ -347,6 +347,12 @@ class MailboxQuestion(enum.Enum):
     MASTER = "master"
     CHECK = "check"
     FORCE = "force"
+    ALLOW = "allow"
+    RENEW = "renew"
+    LEAVE = "leave"
+    LEAVE_FORCE = "leave force"
+    USERS = "users"
+    MESSAGES = "messages"
 
 
 @final
@@ -354,9 +360,13 @@ class AskMailboxes(Effect):
     """MAILBOX: a question about the mailboxes that this node keeps with others; always answered later.
 
     STATUS: a map. INFO of `user`, and of `box` if it is not empty: an array of maps. MASTER: the node that gives out
-    UIDs in `box`. CHECK: +OK when all is everywhere, `-ERR` after 5 s. FORCE: +OK, this node is the root.
+    UIDs in `box`. CHECK: +OK when all is everywhere, `-ERR` after 5 s. FORCE: +OK, this node is the root. ALLOW, RENEW,
+    LEAVE: +OK. USERS: an array of names. MESSAGES: an array of maps, at most `count` of those in `box` behind the UID
+    `after`.
     """
 
     question: MailboxQuestion
     user: str = ""
     box: str = ""
+    after: int = 0
+    count: int = 0

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Final
 
 from pyrepl.commands.describe.help import help_reply
-from pyrepl.commands.engine.arguments import syntax_error
+from pyrepl.commands.engine.arguments import ranged_integer_argument, syntax_error
 from pyrepl.commands.engine.call import Call
 from pyrepl.commands.engine.effects import AskMailboxes, MailboxQuestion
 from pyrepl.commands.engine.table import ADMIN, LOADING, NO_MULTI, NOSCRIPT, STALE, command, container
@@ -17,6 +17,8 @@ from pyrepl.resp.reply import Simple
 
 _FLAGS: Final = ADMIN | NOSCRIPT | NO_MULTI | STALE
 _SINCE: Final = "7.0.0"
+MOST_MESSAGES: Final = 5000
+"""That MAILBOX MESSAGES shows at once."""
 
 mailbox_ = container(
     "MAILBOX", group="server", since=_SINCE, summary="A container for commands about mailboxes that several nodes keep"
@@ -59,6 +61,40 @@ def mailbox_root(call: Call, force: bytes) -> AskMailboxes:
     return AskMailboxes(MailboxQuestion.FORCE)
 
 
+@command("MAILBOX|ALLOW", arity=4, flags=_FLAGS, group="server", since=_SINCE)
+def mailbox_allow(call: Call, user: bytes, box: bytes) -> AskMailboxes:
+    """Take messages for expunged that are missing from a Maildir, however many (expunge_guard in the log)"""
+    return AskMailboxes(MailboxQuestion.ALLOW, _text(user), _text(box))
+
+
+@command("MAILBOX|RENEW", arity=4, flags=_FLAGS, group="server", since=_SINCE)
+def mailbox_renew(call: Call, user: bytes, box: bytes) -> AskMailboxes:
+    """Give a mailbox a new UIDVALIDITY, and its messages UIDs from 1 on (uids_run_out in the log)"""
+    return AskMailboxes(MailboxQuestion.RENEW, _text(user), _text(box))
+
+
+@command("MAILBOX|LEAVE", arity=-2, flags=_FLAGS, group="server", since=_SINCE)
+def mailbox_leave(call: Call, *force: bytes) -> AskMailboxes:
+    """End all that this node does with mailboxes; ordinary Maildirs remain"""
+    if [word.upper() for word in force] not in ([], [b"FORCE"]):
+        raise syntax_error()
+    return AskMailboxes(MailboxQuestion.LEAVE_FORCE if force else MailboxQuestion.LEAVE)
+
+
+@command("MAILBOX|USERS", arity=2, flags=_FLAGS, group="server", since=_SINCE)
+def mailbox_users(call: Call) -> AskMailboxes:
+    """Name the users who have mailboxes"""
+    return AskMailboxes(MailboxQuestion.USERS)
+
+
+@command("MAILBOX|MESSAGES", arity=6, flags=_FLAGS, group="server", since=_SINCE)
+def mailbox_messages(call: Call, user: bytes, box: bytes, after: bytes, count: bytes) -> AskMailboxes:
+    """Show the messages of a mailbox behind a UID, so many at most"""
+    first = ranged_integer_argument(after, 0, 2**32 - 1, "ERR the UID must be 0 to 4294967295")
+    most = ranged_integer_argument(count, 1, MOST_MESSAGES, f"ERR the count must be 1 to {MOST_MESSAGES}")
+    return AskMailboxes(MailboxQuestion.MESSAGES, _text(user), _text(box), first, most)
+
+
 @command("MAILBOX|HELP", arity=2, flags=LOADING | STALE, group="server", since=_SINCE)
 def mailbox_help(call: Call) -> list[Simple]:
     """Show what MAILBOX can do"""
@@ -74,6 +110,16 @@ def mailbox_help(call: Call) -> list[Simple]:
         "    Wait until all that was done anywhere is here, and all that is here is everywhere.",
         "ROOT FORCE",
         "    Make this node the root without a majority: only when the others are dead.",
+        "ALLOW <user> <mailbox>",
+        "    Messages that are missing from the Maildir were expunged, however many they are.",
+        "RENEW <user> <mailbox>",
+        "    Give the mailbox a new UIDVALIDITY, and its messages UIDs from 1 on.",
+        "LEAVE [FORCE]",
+        "    End all that this node does with mailboxes; ordinary Maildirs remain. FORCE: though members lack changes.",
+        "USERS",
+        "    Name the users who have mailboxes.",
+        "MESSAGES <user> <mailbox> <uid> <count>",
+        "    Show the messages behind a UID, so many at most.",
     )
 
 

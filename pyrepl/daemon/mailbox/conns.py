@@ -87,6 +87,8 @@ class Conns:
         """Who of this process asks as a mail process does -> what is done with the answer."""
         self._questions: Final[dict[int, Callable[[Any], None]]] = {}
         """What is to be asked in the next round, by number -> what is done with the answer."""
+        self.has_left = False
+        """An operator has ended all this (MAILBOX LEAVE)."""
         self._clock: Final = clock
         self._log: Final = log
         self._call_in_loop: Final = call_in_loop
@@ -125,9 +127,13 @@ class Conns:
 
     def ask(self, name: str, command: Command, then: Callable[[Command], None]) -> None:
         """Ask as a mail process does, without a connection; once at a time by each name."""
+        self.ask_by(name, lambda node, now: node.hear_mail(name, "1", command, "", now), then)
+
+    def ask_by(self, name: str, begin: Callable[[Node, float], None], then: Callable[[Command], None]) -> None:
+        """As `ask`, with what `begin` asks of the machine: it answers the mail process `name` by the tag 1."""
         assert self.keeping is not None
         self._asked[name] = then
-        self.keeping.driver.tell(lambda node, now: node.hear_mail(name, "1", command, "", now))
+        self.keeping.driver.tell(begin)
 
     def in_round(self, question: Callable[[Node, float], Any], then: Callable[[Any], None]) -> None:
         """Ask the machine in its next round; the answer is None if there is none any more."""

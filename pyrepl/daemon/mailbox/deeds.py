@@ -5,6 +5,8 @@ Not here: the commands (commands/node/mailboxes.py).
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from itertools import islice
 from typing import Final, final
 
 from pyrepl.commands.engine.call import Call
@@ -14,7 +16,7 @@ from pyrepl.daemon.mailbox.configured import Configured
 from pyrepl.daemon.mailbox.conns import Conns
 from pyrepl.daemon.performer import Deeds
 from pyrepl.errors import CommandError, PeerError
-from pyrepl.mailbox.answers import Ok
+from pyrepl.mailbox.answers import No, Ok, Reason
 from pyrepl.mailbox.boxes import view
 from pyrepl.mailbox.node import Node
 from pyrepl.mailbox.rows import BoxRow
@@ -23,6 +25,13 @@ from pyrepl.mailbox.words import box_name
 from pyrepl.node.waits import WorkWait
 from pyrepl.resp.reply import OK, Reply
 
+_HAS_LEFT: Final = CommandError(
+    "ERR this node has left: take mailbox-port out of its configuration, or start it again to have it come back"
+)
+_RENEW_REFUSED: Final[dict[str, str]] = {
+    Reason.APART: "no majority of the members can be reached: see MAILBOX STATUS",
+    Reason.TIMEOUT: "the mailbox is in use, or its master does not give it: try again, and see MAILBOX MASTER",
+}
 _NOT_READY: Final = CommandError("ERR mailboxes are not ready: ask again")
 
 
@@ -30,10 +39,12 @@ _NOT_READY: Final = CommandError("ERR mailboxes are not ready: ask again")
 class MailboxDeeds:
     """The answers of one node."""
 
-    def __init__(self, conf: Configured, conns: Conns, clients: Clients) -> None:
+    def __init__(self, conf: Configured, conns: Conns, clients: Clients, leave: Callable[[], None]) -> None:
+        """`leave` ends all that the node does with mailboxes, after this turn."""
         self._conf: Final = conf
         self._conns: Final = conns
         self._clients: Final = clients
+        self._leave: Final = leave
 
     @property
     def deeds(self) -> Deeds:
@@ -42,6 +53,8 @@ class MailboxDeeds:
 
     def _perform(self, call: Call, effect: AskMailboxes) -> Reply:
         waits, client_id = self._clients.waits, call.client.id
+        if self._conns.has_left:
+            raise _HAS_LEFT
         if self._conns.keeping is None:
             raise _NOT_READY
         if client_id not in self._clients.conns:
@@ -49,6 +62,13 @@ class MailboxDeeds:
         if effect.question is MailboxQuestion.CHECK:
             check = Check(user=effect.user)
             self._conns.ask(f"check {client_id}", check, lambda answer: waits.finish(client_id, _checked(answer)))
+        elif effect.question is MailboxQuestion.RENEW:
+            name = f"renew {client_id}"
+            self._conns.ask_by(
+                name,
+                lambda node, now: _renew(node, name, effect, now),
+                lambda answer: waits.finish(client_id, _renewed(answer)),
+            )
         else:
             self._conns.in_round(
                 lambda node, now: self._answer(node, effect, now),
@@ -58,19 +78,47 @@ class MailboxDeeds:
 
     def _answer(self, node: Node, effect: AskMailboxes, now: float) -> Reply:
         """In a round. What goes wrong is the reply."""
+        question = effect.question
         try:
-            if effect.question is MailboxQuestion.STATUS:
+            if question is MailboxQuestion.USERS:
+                return [user.encode() for user in node.core.rows.users() if view(node.core.rows, user)]
+            if question is MailboxQuestion.MESSAGES:
+                return _messages(node, effect)
+            if question is MailboxQuestion.ALLOW:
+                return _allow(node, effect, now)
+            if question in (MailboxQuestion.LEAVE, MailboxQuestion.LEAVE_FORCE):
+                return self._leave_now(node, is_forced=question is MailboxQuestion.LEAVE_FORCE)
+            if question is MailboxQuestion.STATUS:
                 return self._status(node, now)
-            if effect.question is MailboxQuestion.INFO:
+            if question is MailboxQuestion.INFO:
                 return [_shown(node, box, name) for name, box in sorted(_boxes(node, effect).items())]
-            if effect.question is MailboxQuestion.MASTER:
-                [box] = _boxes(node, effect).values()
-                return _master(node, box).encode()
+            if question is MailboxQuestion.MASTER:
+                return _master(node, _one(node, effect)).encode()
         except (CommandError, PeerError) as error:
             return error if isinstance(error, CommandError) else CommandError(f"ERR {error}")
         node.mastering.root.force(now)
         node.mastering.follow_up(now)
         return OK
+
+    def _leave_now(self, node: Node, *, is_forced: bool) -> Reply:
+        why = None if is_forced else self._why_stay(node)
+        if why is not None:
+            raise CommandError(f"ERR {why}; MAILBOX LEAVE FORCE leaves all the same")
+        self._leave()
+        return OK
+
+    def _why_stay(self, node: Node) -> str | None:
+        """What would be lost, or be nowhere else, if this node left now."""
+        standing = self._conns.keeping.driver.standing if self._conns.keeping is not None else {}
+        if standing:
+            return f"the disk has not taken all mail of {', '.join(sorted(standing))}: see MAILBOX STATUS"
+        if node.core.unsettled:
+            return "messages wait for a UID, which needs the other members: see MAILBOX STATUS"
+        for peer in node.core.peers.values():
+            own = node.core.causal.held.get(node.core.origin, 0) - peer.held.get(node.core.origin, 0)
+            if own > 0:
+                return f"of the changes that were made here {own} are not at {peer.name} yet: ask MAILBOX CHECK"
+        return None
 
     def _status(self, node: Node, now: float) -> Reply:
         root = node.mastering.root
@@ -122,6 +170,41 @@ def _boxes(node: Node, effect: AskMailboxes) -> dict[str, BoxRow]:
     return found
 
 
+def _one(node: Node, effect: AskMailboxes) -> BoxRow:
+    [box] = _boxes(node, effect).values()
+    return box
+
+
+def _messages(node: Node, effect: AskMailboxes) -> Reply:
+    """In the order of UIDs; those without one are shown by none."""
+    found = (row for row in node.core.rows.messages(_one(node, effect).guid) if row.uid > effect.after)
+    return [
+        {
+            b"uid": row.uid,
+            b"guid": row.guid.encode(),
+            b"flags": [flag.encode() for flag in row.set_flags()],
+            b"modseq": row.modseq,
+            b"size": row.size,
+        }
+        for row in islice(found, effect.count)
+    ]
+
+
+def _allow(node: Node, effect: AskMailboxes, now: float) -> Reply:
+    if node.gates is None:
+        raise CommandError("ERR without mailbox-gate on no missing message is taken for expunged: put its file back")
+    node.gates.allow(_one(node, effect).guid, now)
+    return OK
+
+
+def _renew(node: Node, name: str, effect: AskMailboxes, now: float) -> None:
+    """In a round: it answers `name`."""
+    try:
+        node.renew(name, "1", _one(node, effect), now)
+    except (CommandError, PeerError) as error:
+        node.core.reply(name, "1", No(reason=Reason.NOBOX, why=str(error).removeprefix("ERR ")))
+
+
 def _shown(node: Node, box: BoxRow, name: str) -> Reply:
     return {
         b"name": name.encode(),
@@ -145,3 +228,11 @@ def _master(node: Node, box: BoxRow) -> str:
 
 def _checked(answer: Command) -> Reply:
     return OK if isinstance(answer, Ok) else CommandError("ERR not everything is everywhere yet: ask MAILBOX STATUS")
+
+
+def _renewed(answer: Command) -> Reply:
+    if isinstance(answer, Ok):
+        return OK
+    if isinstance(answer, No):
+        return CommandError(f"ERR {answer.why or _RENEW_REFUSED.get(answer.reason, answer.reason)}")
+    return _NOT_READY

@@ -84,6 +84,7 @@ class MailboxServer(Service):
         self._task: asyncio.Task[None] | None = None
         self._keeping: Keeping | None = None
         """What is open, whether it is served or not."""
+        self._has_ended = False
 
     # As a port and as a service
 
@@ -123,16 +124,31 @@ class MailboxServer(Service):
         return now + _LOOK_EVERY_S
 
     def stop(self) -> None:
+        self._end("the node ends")
+        self._sockets.close()
+
+    def leave(self) -> None:
+        """MAILBOX LEAVE: as at the node's end, while the node goes on. In the next turn, as the machine is asking."""
+        self.conns.has_left = True
+        self._loop.call_soon(self._leave)
+
+    def _leave(self) -> None:
+        self._end("this node has left")
+        self._log(events.MailboxesLeft(self.conf.name))
+
+    def _end(self, reason: str) -> None:
+        if self._has_ended:
+            return
+        self._has_ended = True
         self._tcp.close()
         self._unix.close()
         self._dialer.stop()
         if self._task is not None:
             self._task.cancel()
-        self.conns.drop_all("the node ends")
+        self.conns.drop_all(reason)
         if self._keeping is not None:
             self._keeping.farewell()
             self._keeping.stop()
-        self._sockets.close()
 
     # What is kept
 

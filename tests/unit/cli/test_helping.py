@@ -28,7 +28,7 @@ def test_each_command_stands_below_its_task() -> None:
 
 def test_a_group_shows_its_own_commands_alone() -> None:
     below = shown("mailbox").split("See how nodes and machines are:\n")[1].split("\n\n")[0]
-    assert [line.split()[0] for line in below.splitlines() if line[2] != " "] == ["status", "check"]
+    assert [line.split()[0] for line in below.splitlines() if line[2] != " "] == ["status", "check", "compare"]
 
 
 @pytest.mark.parametrize("path", [path for path, page in PAGES.items() if page.examples])

@@ -13,10 +13,10 @@ from pyrepl.mailbox.verbs import RootClear, RootSet
 class Elections:
     """All members, each with a clock that is right; messages take no time. Keepers are clear at once."""
 
-    def __init__(self, names: str = "abc", witnesses: str = "", options: RootOptions = RootOptions()) -> None:
+    def __init__(self, names: str = "abc", witnesses: str = "", options: RootOptions | None = None) -> None:
         self.members = Members(tuple(Member(name, name in witnesses) for name in names))
         self.now = 0.0
-        self.options = options
+        self.options = options or RootOptions()
         self.cut: set[frozenset[str]] = set()
         self.dead: set[str] = set()
         self.said: list[str] = []

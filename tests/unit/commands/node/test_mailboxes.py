@@ -25,6 +25,16 @@ def test_what_is_asked(call: Call) -> None:
         (mailboxes.mailbox_master, (b"bob", b"INBOX"), AskMailboxes(MailboxQuestion.MASTER, "bob", "INBOX")),
         (mailboxes.mailbox_check, (), AskMailboxes(MailboxQuestion.CHECK)),
         (mailboxes.mailbox_root, (b"force",), AskMailboxes(MailboxQuestion.FORCE)),
+        (mailboxes.mailbox_allow, (b"bob", b"INBOX"), AskMailboxes(MailboxQuestion.ALLOW, "bob", "INBOX")),
+        (mailboxes.mailbox_renew, (b"bob", b"INBOX"), AskMailboxes(MailboxQuestion.RENEW, "bob", "INBOX")),
+        (mailboxes.mailbox_leave, (), AskMailboxes(MailboxQuestion.LEAVE)),
+        (mailboxes.mailbox_leave, (b"force",), AskMailboxes(MailboxQuestion.LEAVE_FORCE)),
+        (mailboxes.mailbox_users, (), AskMailboxes(MailboxQuestion.USERS)),
+        (
+            mailboxes.mailbox_messages,
+            (b"bob", b"INBOX", b"5", b"100"),
+            AskMailboxes(MailboxQuestion.MESSAGES, "bob", "INBOX", 5, 100),
+        ),
     ):
         assert row.fn(call, *words) == asked
 
@@ -36,6 +46,10 @@ def test_what_is_asked(call: Call) -> None:
         (mailboxes.mailbox_check, (b"bob", b"a"), "syntax error"),
         (mailboxes.mailbox_root, (b"please",), "syntax error"),
         (mailboxes.mailbox_info, (b"\xff",), "UTF-8"),
+        (mailboxes.mailbox_leave, (b"now",), "syntax error"),
+        (mailboxes.mailbox_messages, (b"bob", b"INBOX", b"-1", b"5"), "UID must be 0 to"),
+        (mailboxes.mailbox_messages, (b"bob", b"INBOX", b"0", b"0"), "count must be 1 to 5000"),
+        (mailboxes.mailbox_messages, (b"bob", b"INBOX", b"0", b"5001"), "count must be 1 to 5000"),
     ],
 )
 def test_what_is_refused(call: Call, row: Command, words: tuple[bytes, ...], why: str) -> None:
@@ -46,3 +60,4 @@ def test_what_is_refused(call: Call, row: Command, words: tuple[bytes, ...], why
 def test_help_names_each(call: Call) -> None:
     text = b"\n".join(line.text for line in mailboxes.mailbox_help.fn(call))
     assert all(word in text for word in (b"STATUS", b"INFO", b"MASTER", b"CHECK", b"ROOT"))
+    assert all(word in text for word in (b"ALLOW", b"RENEW", b"LEAVE", b"USERS", b"MESSAGES"))

@@ -11,7 +11,7 @@ from pyrepl.daemon.mailbox import server as room
 from pyrepl.errors import PyreplError
 from pyrepl.mailbox.node import Node
 from tests.unit.daemon.mailbox.mail_rig import MailProcess, cluster
-from tests.unit.daemon.rig import in_loop
+from tests.unit.daemon.rig import in_loop, until
 
 
 def pairs(flat: list[Any]) -> dict[bytes, Any]:
@@ -56,3 +56,42 @@ async def test_who_waits_while_it_begins_again_is_told(tmp_path: Path, monkeypat
         mailboxes.conns.in_round(fails, lambda answer: None)
         assert await asking.error("MAILBOX STATUS") == "ERR mailboxes are not ready: ask again"
         assert await asking.error("MAILBOX CHECK") == "ERR mailboxes are not ready: ask again"
+
+
+@in_loop
+async def test_users_and_their_messages(tmp_path: Path) -> None:
+    async with cluster(tmp_path, "a") as nodes:
+        process = await MailProcess.of(tmp_path / "a")
+        asking = await nodes["a"].peer()
+        assert await asking.say("MAILBOX USERS") == []
+        await process.ask("CREATE alice INBOX")
+        await process.ask("CREATE bob INBOX")
+        await process.ask("DELETE bob INBOX")
+        for number in range(1, 5):
+            await process.save(f"G{number}")
+        await process.ask("STORE alice INBOX uids=2 add=\\Seen,work")
+        assert await asking.say("MAILBOX USERS") == [b"alice"]
+        found = list(map(pairs, await asking.say("MAILBOX MESSAGES alice INBOX 1 2")))
+        assert [(each[b"uid"], each[b"guid"], each[b"flags"]) for each in found] == [
+            (2, b"G2", [b"\\Seen", b"work"]),
+            (3, b"G3", []),
+        ]
+        assert found[1][b"size"] == 5 and found[0][b"modseq"] > found[1][b"modseq"]
+        assert await asking.say("MAILBOX MESSAGES alice INBOX 4 10") == []
+        assert await asking.error("MAILBOX MESSAGES alice Work 0 10") == "ERR alice has no mailbox Work"
+
+
+@in_loop
+async def test_what_cannot_be_done_says_what_to_do(tmp_path: Path) -> None:
+    async with cluster(tmp_path, "ab") as nodes:
+        process = await MailProcess.of(tmp_path / "a")
+        await process.ask("CREATE alice INBOX")
+        asking = await nodes["a"].peer()
+        assert "put its file back" in await asking.error("MAILBOX ALLOW alice INBOX")
+        assert await asking.error("MAILBOX RENEW alice Work") == "ERR alice has no mailbox Work"
+        assert await asking.say("MAILBOX RENEW alice INBOX") == "OK"
+        await asking.say("MAILBOX CHECK")
+        assert await asking.say("MAILBOX LEAVE") == "OK"
+        await until(lambda: nodes["a"].logged("a has left, and its Maildirs are ordinary ones"))
+        assert (await asking.error("MAILBOX STATUS")).startswith("ERR this node has left")
+        assert b"mailbox_ready:0" in await asking.say("INFO mailboxes")

@@ -1,0 +1,122 @@
+"""`pyrepl mailbox compare`: what differs between the mailboxes of two nodes, as each tells it on its Redis port.
+
+The nodes are asked one after the other, mailbox by mailbox: what changes meanwhile may show as a difference. Memory is
+for the messages of one mailbox of both nodes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterator
+from typing import Any, Final, NamedTuple, TypeAlias, final
+
+from pyrepl.topology.facts import Address
+
+from .asking import Way, reply_of
+
+PAGE: Final = 2000
+"""Messages that are asked for at once."""
+_OF_BOX: Final = ("guid", "uidvalidity", "uidnext", "subscribed")
+Named: TypeAlias = dict[str, Any]
+
+
+class Place(NamedTuple):
+    """A node: how the operator called it, and where it is."""
+
+    name: str
+    address: Address
+
+
+@final
+class NodeMail:
+    """The mailboxes of one node. Each method raises Unreachable."""
+
+    def __init__(self, place: Place, way: Way, timeout_s: float) -> None:
+        self.name: Final = place.name
+        self._place: Final = place
+        self._way: Final = way
+        self._timeout_s: Final = timeout_s
+
+    async def _ask(self, *words: str) -> Any:
+        command = [b"MAILBOX", *(word.encode() for word in words)]
+        return await reply_of(self._place.address, self._way, self._timeout_s, *command)
+
+    async def users(self) -> set[str]:
+        return {user.decode() for user in await self._ask("USERS")}
+
+    async def boxes(self, user: str) -> dict[str, Named]:
+        """By name."""
+        return {box["name"]: box for box in map(_named, await self._ask("INFO", user))}
+
+    async def messages(self, user: str, box: str) -> dict[str, Named]:
+        """By GUID."""
+        found: dict[str, Named] = {}
+        after = 0
+        while True:
+            page = list(map(_named, await self._ask("MESSAGES", user, box, str(after), str(PAGE))))
+            found |= {message["guid"]: message for message in page}
+            if len(page) < PAGE:
+                return found
+            after = page[-1]["uid"]
+
+
+async def differences(one: NodeMail, other: NodeMail, only: str, tell: Callable[[str], None]) -> int:
+    """How many there are; each is told as a line. `only`: a user, or "" for all."""
+    found = 0
+    here, there = await asyncio.gather(one.users(), other.users())
+    for user in sorted({only} if only else here | there):
+        async for line in _of_user(one, other, user, user in here, user in there):
+            found += 1
+            tell(line)
+    return found
+
+
+async def _of_user(one: NodeMail, other: NodeMail, user: str, is_here: bool, is_there: bool) -> AsyncIterator[str]:
+    here = await one.boxes(user) if is_here else {}
+    there = await other.boxes(user) if is_there else {}
+    for name in sorted(here.keys() | there.keys()):
+        head = f"{user} {name}"
+        if name not in here or name not in there:
+            yield f"{head}: only at {(one if name in here else other).name}"
+            continue
+        for line in _of_box(one.name, here[name], other.name, there[name]):
+            yield f"{head}: {line}"
+        mine, theirs = await asyncio.gather(one.messages(user, name), other.messages(user, name))
+        for line in _of_messages(one.name, mine, other.name, theirs):
+            yield f"{head}: {line}"
+
+
+def _of_box(one: str, here: Named, other: str, there: Named) -> Iterator[str]:
+    for field in _OF_BOX:
+        if here[field] != there[field]:
+            yield f"{field} {here[field]} at {one}, {there[field]} at {other}"
+
+
+def _of_messages(one: str, here: dict[str, Named], other: str, there: dict[str, Named]) -> Iterator[str]:
+    order = {guid: message["uid"] for guid, message in (there | here).items()}
+    for guid in sorted(order, key=lambda guid: (order[guid], guid)):
+        mine, theirs = here.get(guid), there.get(guid)
+        if mine is None or theirs is None:
+            found = mine or theirs
+            assert found is not None
+            yield f"UID {found['uid']} {guid}: only at {one if theirs is None else other}"
+            continue
+        if mine["uid"] != theirs["uid"]:
+            yield f"{guid}: UID {mine['uid']} at {one}, {theirs['uid']} at {other}"
+        if mine["flags"] != theirs["flags"]:
+            yield f"UID {mine['uid']} {guid}: {_flags(mine)} at {one}, {_flags(theirs)} at {other}"
+
+
+def _flags(message: Named) -> str:
+    return " ".join(message["flags"]) or "no flags"
+
+
+def _named(reply: Any) -> Named:
+    """A map, which comes as an array of names and values; texts as text."""
+    return {name.decode(): _text(value) for name, value in zip(reply[::2], reply[1::2], strict=True)}
+
+
+def _text(value: Any) -> Any:
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "replace")
+    return [_text(each) for each in value] if isinstance(value, list) else value

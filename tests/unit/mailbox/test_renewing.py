@@ -1,0 +1,74 @@
+"""A mailbox gets a new UIDVALIDITY: its messages are there in their order, and nothing of the old one is."""
+
+from __future__ import annotations
+
+from pyrepl.mailbox.boxes import view
+from pyrepl.mailbox.rows import BoxRow, Rows
+from pyrepl.mailbox.words import Box
+from tests.scenario.mailbox.cluster import Cluster, ready, save
+
+
+def box_of(rows: Rows, name: str = "INBOX") -> BoxRow:
+    [guid] = [guid for guid, (shown, _) in view(rows, "alice").items() if shown == name]
+    box = rows.box(guid)
+    assert box is not None
+    return box
+
+
+def filled() -> Cluster:
+    cluster = ready()
+    for number in range(1, 6):
+        cluster.say("m1>a 1 SAVE alice INBOX " + save(f"G{number}"))
+    cluster.say("m1>a 1 EXPUNGE alice INBOX uids=2")
+    cluster.say("m1>a 1 STORE alice INBOX uids=3,5 add=\\Seen,work")
+    cluster.say("m1>a 1 SUBSCRIBE alice INBOX")
+    cluster.said()
+    return cluster
+
+
+def renew(cluster: Cluster, node: str) -> None:
+    found = cluster.nodes[node].mail.find("alice", Box("INBOX"))
+    assert found is not None
+    cluster.nodes[node].renew("op", "1", found, cluster.now)
+    cluster._after(node)
+    cluster.settle()
+
+
+def test_all_is_there_under_uids_from_one_on() -> None:
+    cluster = filled()
+    before = box_of(cluster.rows["b"])
+    renew(cluster, "b")
+    cluster.run(1.0)
+    assert any(line.startswith("b>op 1 OK") and line.endswith("acks=1") for line in cluster.said("OK"))
+    seen = ("\\Seen", "work")
+    assert (
+        cluster.views()
+        == [{"INBOX/G1": (1, ()), "INBOX/G3": (2, seen), "INBOX/G4": (3, ()), "INBOX/G5": (4, seen)}] * 2
+    )
+    for rows in cluster.rows.values():
+        after = box_of(rows)
+        assert after.uidvalidity > before.uidvalidity and after.uidnext == 5 and after.subscribed
+        assert after.guid != before.guid and len(view(rows, "alice")) == 1
+    cluster.say("m1>a 7 SAVE alice INBOX " + save("G9"))
+    assert cluster.views()[1]["INBOX/G9"] == (5, ())
+
+
+def test_nothing_is_changed_where_the_masterships_cannot_be_had() -> None:
+    cluster = filled()
+    cluster.say("m1>a 5 LOCK alice INBOX")
+    before = [box_of(rows).guid for rows in cluster.rows.values()]
+    renew(cluster, "b")
+    cluster.run(12.0)
+    assert any(line.startswith("b>op 1 NO TIMEOUT") for line in cluster.said("NO"))
+    assert [box_of(rows).guid for rows in cluster.rows.values()] == before
+    assert [len(view(rows, "alice")) for rows in cluster.rows.values()] == [1, 1]
+
+
+def test_a_node_that_is_apart_renews_nothing() -> None:
+    cluster = filled()
+    cluster.cut("a", "b")
+    cluster.run(20.0)
+    renew(cluster, "b")
+    cluster.run(1.0)
+    assert any(line.startswith("b>op 1 NO APART") for line in cluster.said("NO"))
+    assert len(view(cluster.rows["b"], "alice")) == 1
