@@ -21,7 +21,7 @@ PIP := $(BIN)/pip install -q --disable-pip-version-check
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo demo-mailboxes build test test-pure matrix simulate fuzz bench lint format site man peers clean
+.PHONY: help demo demo-mailboxes build test test-pure matrix simulate fuzz bench lint format site man picture peers clean
 
 help:
 	@echo "make demo     a master, a replica, a cut and its healing, on this machine, in a minute"
@@ -38,6 +38,7 @@ help:
 	@echo "make format   ruff, rewriting"
 	@echo "make site     the manual as a site, in build/manual/site"
 	@echo "make man      pages for man(1), in build/manual/man"
+	@echo "make picture  the picture of README.md, anew"
 	@echo "make clean    remove .venv and .peers"
 
 $(BIN)/python:
@@ -133,6 +134,10 @@ site: .venv/.for-site
 
 man: .venv/.installed
 	$(BIN)/python -m manual.man build/manual/man
+
+# What README.md shows, drawn of real servers.
+picture: peers build
+	$(BIN)/python -m manual.picture docs/images/status.svg
 
 format: .venv/.for-tests
 	$(BIN)/ruff check --fix $(SOURCES)

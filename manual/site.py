@@ -1,11 +1,13 @@
 """`python -m manual.site OUT` gathers the pages of the site: README, docs/ and the reference. MkDocs does the rest.
 
-A link to a file that is no page of the site (a module, a configuration) becomes its path in the sources.
+A link to a file that is no page of the site (a module, a configuration) becomes its path in the sources. Pictures stand
+in docs/images and keep their place.
 """
 
 from __future__ import annotations
 
 import re
+import shutil
 import sys
 from pathlib import Path, PurePosixPath
 from posixpath import normpath, relpath
@@ -19,6 +21,7 @@ TOP: Final = {"README.md": "index.md", "CHANGELOG.md": "changelog.md", "SECURITY
     "bench/RESULTS.md": "figures.md",
 }
 """Pages from outside docs/, and what they are called on the site."""
+PICTURES: Final = "docs/images"
 _LINK: Final = re.compile(r"\[([^\]]*)\]\((?!https?:|#)([^)#\s]+)(#[^)]*)?\)")
 
 
@@ -28,11 +31,17 @@ def pages() -> dict[str, str]:
         str(path.relative_to(ROOT)): str(path.relative_to(ROOT / "docs"))
         for path in sorted((ROOT / "docs").rglob("*.md"))
     }
-    found = {place: relinked((ROOT / source).read_text(), source, sources) for source, place in sources.items()}
+    places = sources | {str(path.relative_to(ROOT)): path.relative_to(ROOT / "docs").as_posix() for path in pictures()}
+    found = {place: relinked((ROOT / source).read_text(), source, places) for source, place in sources.items()}
     for name, make in reference.PAGES.items():
         found[name] = make()
     found["command-line.md"] = command_line.markdown()
     return found
+
+
+def pictures() -> list[Path]:
+    """What pages show."""
+    return sorted((ROOT / PICTURES).iterdir())
 
 
 def relinked(text: str, source: str, places: dict[str, str]) -> str:
@@ -50,11 +59,12 @@ def relinked(text: str, source: str, places: dict[str, str]) -> str:
 
 
 def write(folder: Path) -> None:
-    """All pages below `folder`."""
+    """All pages and pictures below `folder`."""
     for name, text in pages().items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
+    shutil.copytree(ROOT / PICTURES, folder / Path(PICTURES).name)
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ import pytest
 from tests.house.source import ROOT
 
 PAGE = ROOT / "docs" / "psync.md"
-QUOTES = re.findall(r"<!-- (\S+) -->\n```\n(.*?)```", PAGE.read_text(), re.DOTALL)
+QUOTES = re.findall(r"<!-- (\S+) -->\n```text\n(.*?)```", PAGE.read_text(), re.DOTALL)
 
 
 def is_quoted_from(quote: str, text: str) -> bool:

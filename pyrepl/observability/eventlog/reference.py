@@ -44,7 +44,7 @@ def reference() -> str:
 def _story(text: str) -> str:
     """The part of the records' docstring that shows how the events of a sync follow each other."""
     before, shown, behind = text[text.index("One sync") :].strip().split("\n\n")
-    return f"{before}\n\n```\n{inspect.cleandoc(shown)}\n```\n\n{behind}\n"
+    return f"{before}\n\n```text\n{inspect.cleandoc(shown)}\n```\n\n{behind}\n"
 
 
 def _event(record: type[Record]) -> str:

@@ -6,7 +6,7 @@ import posixpath
 import re
 from pathlib import Path
 
-from manual.site import ROOT, pages, relinked, write
+from manual.site import ROOT, pages, pictures, relinked, write
 
 PLACES = {"README.md": "index.md", "docs/tls.md": "tls.md", "docs/decisions/README.md": "decisions/README.md"}
 
@@ -24,9 +24,10 @@ def test_what_is_no_page_is_named() -> None:
 
 def test_every_link_leads_to_a_page() -> None:
     found = pages()
+    there = {*found, *(f"images/{path.name}" for path in pictures())}
     for name, text in found.items():
         for target in re.findall(r"\]\((?!https?:|#)([^)#\s]+)", re.sub(r"```.*?```", "", text, flags=re.DOTALL)):
-            assert posixpath.normpath(posixpath.join(posixpath.dirname(name), target)) in found, (name, target)
+            assert posixpath.normpath(posixpath.join(posixpath.dirname(name), target)) in there, (name, target)
 
 
 def test_all_of_docs_is_there_and_in_the_navigation() -> None:
@@ -39,3 +40,4 @@ def test_all_of_docs_is_there_and_in_the_navigation() -> None:
 def test_pages_are_written(tmp_path: Path) -> None:
     write(tmp_path)
     assert (tmp_path / "decisions" / "fork.md").exists() and (tmp_path / "commands.md").read_text().startswith("# ")
+    assert (tmp_path / "images" / "status.svg").read_bytes() == pictures()[0].read_bytes()
