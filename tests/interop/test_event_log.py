@@ -107,7 +107,12 @@ def test_both_ends_and_both_logs_tell_one_story(lab: Lab, mode: str) -> None:
     caught_up = CAUGHT_UP if second else []
     peak = ["buffer_peak"] if "buffer_peak" in names(full_there) else []
     assert names(full_there) == [ASKED[0], *second, ASKED[1], *DELIVERED, *LOADED, *caught_up, *peak, *up]
-    assert names(full) == [*ASKED, *second, *DELIVERED, "buffer_peak", "online", "catch_up_ended", "replica_down"]
+    told = names(full)
+    # With a second channel the replica may have loaded all before its master hears that the sending child has ended.
+    assert told.index(DELIVERED[0]) < told.index(DELIVERED[1])
+    assert second or told.index(DELIVERED[1]) < told.index("buffer_peak")
+    told.remove(DELIVERED[1])
+    assert told == [*ASKED, *second, DELIVERED[0], "buffer_peak", "online", "catch_up_ended", "replica_down"]
     assert names(partial_there) == [*ASKED, *up]
     assert names(partial) == [*ASKED, "online", "catch_up_ended", "replica_down"]
 
