@@ -65,12 +65,14 @@ class Peer:
 class Core:
     """Rows and what follows from them. `name` is the node's, `origin` its name in dots."""
 
-    def __init__(self, name: str, rows: Rows, peers: tuple[str, ...]) -> None:
+    def __init__(self, name: str, rows: Rows, peers: tuple[str, ...], *, has_gates: bool = False) -> None:
+        """`has_gates`: mail programs that know nothing of us may have changed folders while the node was away."""
         cluster = rows.cluster()
         if not cluster.origin:
             rows.put_cluster(cluster._replace(origin=name))
         self.name: Final = name
         self.origin: Final = cluster.origin or name
+        self._has_gates: Final = has_gates
         self.rows: Final = rows
         self.causal: Final = Causal(rows.held())
         self.journal: Final = Journal(rows, self.causal, self.origin)
@@ -137,6 +139,10 @@ class Core:
             self.rows.put_message(row._replace(uid=UNPLACED))
             self.unsettled.add(work.box)
 
+    def want(self, work: MakeBox | RemoveBox) -> None:
+        """A work that makes the store what the rows are already."""
+        self._add_works([work])
+
     def mend(self, box: str, guid: str, text: str) -> None:
         """The text of a message that is missing has come."""
         user, row = self.missing.pop((box, guid), None), self.rows.message(box, guid)
@@ -155,7 +161,7 @@ class Core:
         """What the store has, by user and GUID, when the node starts: a crash may have come between store and rows. A
         user whose Maildir cannot be read then is none of `stored`, and is told when it can."""
         for user in sorted(stored):
-            recovery = works_at_start(self.rows, user, self.origin, stored[user])
+            recovery = works_at_start(self.rows, user, self.origin, stored[user], has_gates=self._has_gates)
             self._works.extend(recovery.works)
             self.merger.kept.update(recovery.kept)
             self._notices.extend(recovery.notices)

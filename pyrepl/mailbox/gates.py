@@ -181,6 +181,10 @@ class Gates:
             elif isinstance(work, RemoveBox):
                 self._drop(work.box, now)
 
+    def follow(self, box: str) -> None:
+        """A mailbox that was deleted has mail: what its clients did is to be compared."""
+        self._add(box)
+
     def allow(self, box: str, now: float) -> None:
         """An operator says that messages which are missing were expunged."""
         self._allowed.add(box)

@@ -13,6 +13,7 @@ from typing import Final, NamedTuple, final
 from pyrepl.mailbox.answers import Bad, No, Ok
 from pyrepl.mailbox.checks import CHECK, Checks
 from pyrepl.mailbox.core import Core
+from pyrepl.mailbox.folders import Folders
 from pyrepl.mailbox.gates import Gates
 from pyrepl.mailbox.journal_ops import by_guid
 from pyrepl.mailbox.mail_side import MailSide
@@ -69,7 +70,8 @@ class Node:
         self.members: Final = members
         self.is_witness: Final = name in members.witnesses
         keepers = () if self.is_witness else tuple(peer for peer in members.keepers if peer != name)
-        self.core: Final = Core(name, rows, keepers)
+        guard = options.expunge_guard
+        self.core: Final = Core(name, rows, keepers, has_gates=guard is not None)
         self.mastering: Final = Mastering(self.core, members, now, options.mastering)
         self.saving: Final = Saving(self.core, self.mastering)
         self.resync: Final = Resync(self.core, now)
@@ -77,8 +79,8 @@ class Node:
         self.checks: Final = Checks(self.core)
         self.mail: Final = MailSide(self.core, self.mastering, self.saving, self.checks, options.unix_s)
         self.renewing: Final = Renewing(self.core, self.saving, options.unix_s)
-        guard = options.expunge_guard
         self.gates: Final = None if guard is None else Gates(self.core, self.mastering, self.saving, guard)
+        self.folders: Final = None if guard is None or self.gates is None else Folders(self.core, self.gates, guard)
         self._settle_at = float("inf")
         self._settling: set[str] = set()
         for user in rows.users():
@@ -197,6 +199,7 @@ class Node:
             self.saving.next_deadline(),
             self._settle_at,
             float("inf") if self.gates is None else self.gates.next_deadline(now),
+            float("inf") if self.folders is None else self.folders.next_deadline(),
         )
 
     def _finish(self, now: float) -> None:
@@ -219,6 +222,9 @@ class Node:
     def _settle(self, now: float) -> None:
         """Take the mastership of mailboxes with such messages, and give them UIDs above all that clients have seen."""
         for guid in sorted(self.core.unsettled - self._settling):
+            if self.folders is not None and self.folders.is_missing(guid):
+                self._settle_at = now + RETRY_S
+                continue
             if not self.mastering.tracker.has_lease:
                 self._settle_at = now + RETRY_S
                 return

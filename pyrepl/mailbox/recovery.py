@@ -12,7 +12,7 @@ unmounted disk, a new database beside full Maildirs), and must neither remove ma
 | a mailbox | deleted, or none and made by a work | as its messages: it goes, stays, or is told as unknown |
 | a mailbox | none, made by nobody we know | it stays, and is told as unknown |
 | a mailbox, a message with a UID | none in the store | told as missing; a mailbox that is empty is made |
-| another name | so | as the rows say |
+| another name, another subscription | so | as the rows say; with gates a mail program did it (folders.py) |
 | other flags, and a work of ours was under way | so | as the rows say |
 | other flags | so | a mail program changed them while we were away: they are changed everywhere |
 | other flags of very many messages | so | an accident, perhaps: told, and nothing is done |
@@ -54,8 +54,11 @@ class Recovery(NamedTuple):
     stores: list[Store]
 
 
-def works_at_start(rows: Rows, user: str, origin: str, stored: dict[str, StoredBox]) -> Recovery:
-    """`stored`: GUID -> mailbox, of one user whose Maildir is there; `origin` is our name in dots."""
+def works_at_start(
+    rows: Rows, user: str, origin: str, stored: dict[str, StoredBox], *, has_gates: bool = False
+) -> Recovery:
+    """`stored`: GUID -> mailbox, of one user whose Maildir is there; `origin` is our name in dots. `has_gates`: what
+    was made, renamed, deleted and subscribed is left to whoever compares folders."""
     found = Recovery([], {}, [], {}, [])
     held = rows.held()
     stored = {guid: _without_committed(rows, there, held) for guid, there in stored.items()}
@@ -66,11 +69,13 @@ def works_at_start(rows: Rows, user: str, origin: str, stored: dict[str, StoredB
         box, there = rows.box(guid), stored.get(guid)
         assert box is not None
         if there is not None:
-            if there.name != name:
+            if there.name != name and not has_gates:
                 found.works.append(RenameBox(user, guid, name))
-            if there.is_subscribed != subscribed or there.name != name:
+            if (there.is_subscribed != subscribed or there.name != name) and not has_gates:
                 found.works.append(SubscribeBox(user, guid, name, subscribed))
             _compare_messages(rows, origin, box, there, found)
+        elif has_gates:
+            continue
         elif next(iter(rows.messages(guid)), None) is None:
             found.works.append(MakeBox(user, guid, name, box.uidvalidity, box.uidnext))
             found.works.append(SubscribeBox(user, guid, name, subscribed))

@@ -191,9 +191,11 @@ def _messages(node: Node, effect: AskMailboxes) -> Reply:
 
 
 def _allow(node: Node, effect: AskMailboxes, now: float) -> Reply:
-    if node.gates is None:
+    if node.gates is None or node.folders is None:
         raise CommandError("ERR without mailbox-gate on no missing message is taken for expunged: put its file back")
-    node.gates.allow(_one(node, effect).guid, now)
+    box = _one(node, effect)
+    node.gates.allow(box.guid, now)
+    node.folders.allow(box.guid, now)
     return OK
 
 

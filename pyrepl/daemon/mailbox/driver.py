@@ -68,6 +68,9 @@ class Watch(Protocol):
     def take(self, ours: Sequence[str]) -> list[tuple[str, Seen]]:
         """What happened since it was asked last, by mailbox; who read the lock files of `ours`, was this process."""
 
+    def take_users(self) -> list[str]:
+        """Whose folders changed since it was asked last."""
+
 
 @final
 class Driver:
@@ -149,8 +152,10 @@ class Driver:
         if self.rows.is_dirty:
             await asyncio.get_running_loop().run_in_executor(None, self.rows.commit)
         removed = await self._perform(core.removals())
-        if self.node.gates is not None:
-            self.node.gates.worked([each.work for each in ended + removed], self._now())
+        if self.node.gates is not None and self.node.folders is not None:
+            done = [each.work for each in ended + removed]
+            self.node.gates.worked(done, self._now())
+            self.node.folders.worked(done)
         if ended and self._workers is not None:
             self._workers.settle([each.work for each in ended])
         self._hearers.unneeded(core.unneeded())
@@ -167,16 +172,21 @@ class Driver:
 
     async def _do_gates(self) -> None:
         """All works are done here, so files and rows may be compared; nothing is told to the node meanwhile."""
-        gates = self.node.gates
-        if gates is None or self._watch is None or self._workers is None or not self.is_settled:
+        gates, folders = self.node.gates, self.node.folders
+        if gates is None or folders is None or self._watch is None or self._workers is None or not self.is_settled:
             return
-        orders = gates.orders(self.standing, self._now())
+        for user in self._watch.take_users():
+            folders.seen(user, self._now())
+        orders, listings = gates.orders(self.standing, self._now()), folders.orders(self.standing, self._now())
         results = await self._workers.do_gates(orders) if orders else []
+        lists = await self._workers.list_folders(listings) if listings else []
         seen = self._watch.take([order.box for order in orders if order.work is GateWork.SHUT])
         for order, result in zip(orders, results, strict=True):
             gates.done(order, result, self._now())
         for box, what in seen:
             gates.seen(box, what, self._now())
+        for listing, listed in zip(listings, lists, strict=True):
+            folders.done(listing, listed, self._now())
 
     async def _wait(self) -> None:
         """Until something happens, or time has passed that matters."""

@@ -31,6 +31,10 @@ class GateRoom:
         """A mailbox is to be watched. Raises OSError."""
         self._watch.follow(box, folder)
 
+    def follow_user(self, user: str, folder: bytes) -> None:
+        """A folder with mailboxes of a user is to be watched. Raises OSError."""
+        self._watch.follow_user(user, folder)
+
     def open(self, gate: bytes) -> None:
         """Raises NoKeeper."""
         self.keeper.open(gate)
@@ -42,6 +46,10 @@ class GateRoom:
     def take(self, ours: Sequence[str]) -> list[tuple[str, Seen]]:
         """What was seen, as GateWatch has it."""
         return self._watch.take(ours)
+
+    def take_users(self) -> list[str]:
+        """Whose folders changed, as GateWatch has it."""
+        return self._watch.take_users()
 
     def close(self) -> None:
         self._watch.close()

@@ -1,8 +1,11 @@
-"""What the kernel tells of mailboxes that have a gate: somebody reads a lock file, released it, or brought mail.
+"""What the kernel tells of mailboxes that have a gate: somebody reads a lock file, released it, or brought mail; and of
+users: mailboxes came, went or were renamed, or other names are subscribed.
 
-Two watches a mailbox, on its folder and on new/. A Dovecot that waits for a lock file reads it, again and again, to see
-whether its owner lives; one that has done something removes its own. This process never opens a lock file that is kept
-but to keep it, and gives its own another name before it removes them (uidlist_lock.py), so what is seen is Dovecot's.
+Two watches a mailbox, on its folder and on new/, and one a user, on the Maildir itself (with the layout fs, where the
+folders of mailboxes lie within each other, it is that of the mailboxes). A Dovecot that waits for a lock file reads it,
+again and again, to see whether its owner lives; one that has done something removes its own. This process never opens a
+lock file that is kept but to keep it, and gives its own another name before it removes them (uidlist_lock.py), so what
+is seen is Dovecot's.
 
 Not here: what follows from it (pyrepl.mailbox.gates).
 """
@@ -18,6 +21,7 @@ from typing import Final, final
 from inotify_simple import INotify, flags
 
 from pyrepl.daemon.mailbox.message_files import NEW
+from pyrepl.daemon.mailbox.uidlist_file import NAME as LIST
 from pyrepl.daemon.mailbox.uidlist_lock import NAME
 from pyrepl.mailbox.gates import Seen
 
@@ -25,8 +29,14 @@ WATCHES: Final = 2
 """For one mailbox."""
 _LOCK: Final = NAME.decode()
 _SAFELY: Final = flags.ONLYDIR | flags.DONT_FOLLOW
-_FOLDER: Final = flags.OPEN | flags.DELETE | _SAFELY
+_FOLDER: Final = flags.OPEN | flags.DELETE | flags.MASK_ADD | _SAFELY
 _NEW: Final = flags.MOVED_TO | flags.CREATE | _SAFELY
+_COMING: Final = flags.CREATE | flags.MOVED_TO
+_GOING: Final = flags.DELETE | flags.MOVED_FROM
+_ITSELF: Final = flags.MOVE_SELF | flags.DELETE_SELF
+_USER: Final = _COMING | _GOING | _ITSELF | flags.MASK_ADD | _SAFELY
+_TELLING: Final = ("subscriptions", LIST.decode())
+"""Files that say what mailboxes are; a folder without a list is none yet."""
 _NOTHING: Final = Seen()
 
 
@@ -39,18 +49,32 @@ class GateWatch:
         self._wake: Final = wake
         self._inotify: Final = INotify(nonblocking=True)
         self._boxes: Final[dict[int, str]] = {}
-        """Watch -> mailbox."""
+        """Watch of a mailbox's folder -> mailbox."""
+        self._new: Final[dict[int, str]] = {}
+        """Watch of its new/ -> mailbox."""
+        self._users: Final[dict[int, str]] = {}
+        """Watch of a folder with mailboxes -> user."""
         self._seen: dict[str, Seen] = {}
+        self._seen_users: set[str] = set()
         self._loop: Final = asyncio.get_running_loop()
         self._loop.add_reader(self._inotify.fileno(), self._read)
 
     def follow(self, box: str, folder: bytes) -> None:
         """Watch a mailbox; one that is watched already stays so. Raises OSError."""
-        for path, what in ((folder, _FOLDER), (folder + b"/" + NEW, _NEW)):
-            try:
-                self._boxes[self._inotify.add_watch(path, what)] = box
-            except OSError as error:
-                raise OSError(error.errno, _why(error), path) from None
+        self._boxes[self._added(folder, _FOLDER)] = box
+        self._new[self._added(folder + b"/" + NEW, _NEW)] = box
+
+    def follow_user(self, user: str, folder: bytes) -> None:
+        """Watch a folder in which mailboxes of a user come and go; one that is watched already stays so. Raises
+        OSError."""
+        self._users[self._added(folder, _USER)] = user
+
+    def _added(self, path: bytes, what: int) -> int:
+        try:
+            watch: int = self._inotify.add_watch(path, what)
+        except OSError as error:
+            raise OSError(error.errno, _why(error), path) from None
+        return watch
 
     def take(self, ours: Sequence[str]) -> list[tuple[str, Seen]]:
         """What happened since it was asked last, by mailbox; who read the lock files of `ours`, was this process."""
@@ -61,6 +85,12 @@ class GateWatch:
                 seen[box] = seen[box]._replace(reads=False)
         return [(box, what) for box, what in seen.items() if what != _NOTHING]
 
+    def take_users(self) -> list[str]:
+        """Whose folders changed since it was asked last."""
+        self._read()
+        seen, self._seen_users = self._seen_users, set()
+        return sorted(seen)
+
     def close(self) -> None:
         self._loop.remove_reader(self._inotify.fileno())
         self._inotify.close()
@@ -70,21 +100,28 @@ class GateWatch:
             if event.mask & flags.Q_OVERFLOW:
                 # Whatever happened may have been lost.
                 self._seen = dict.fromkeys(self._boxes.values(), Seen(True, True, True))
+                self._seen_users = set(self._users.values())
             elif event.mask & flags.IGNORED:
-                self._boxes.pop(event.wd, None)
-            elif event.wd in self._boxes:
-                self._note(self._boxes[event.wd], event.mask, event.name)
-        if self._seen:
+                for watches in (self._boxes, self._new, self._users):
+                    watches.pop(event.wd, None)
+            else:
+                self._note(event.wd, event.mask, event.name)
+        if self._seen or self._seen_users:
             self._wake()
 
-    def _note(self, box: str, mask: int, name: str) -> None:
-        seen = self._seen.get(box, _NOTHING)
-        if mask & (flags.MOVED_TO | flags.CREATE):
-            self._seen[box] = seen._replace(brought=True)
-        elif name == _LOCK and mask & flags.OPEN:
-            self._seen[box] = seen._replace(reads=True)
-        elif name == _LOCK and mask & flags.DELETE:
-            self._seen[box] = seen._replace(released=True)
+    def _note(self, wd: int, mask: int, name: str) -> None:
+        if wd in self._new and mask & _COMING:
+            self._see(self._new[wd], brought=True)
+        elif wd in self._boxes and name == _LOCK and mask & flags.OPEN:
+            self._see(self._boxes[wd], reads=True)
+        elif wd in self._boxes and name == _LOCK and mask & flags.DELETE:
+            self._see(self._boxes[wd], released=True)
+        is_telling = (mask & flags.ISDIR or name in _TELLING) and mask & (_COMING | _GOING)
+        if wd in self._users and (is_telling or mask & _ITSELF):
+            self._seen_users.add(self._users[wd])
+
+    def _see(self, box: str, **what: bool) -> None:
+        self._seen[box] = self._seen.get(box, _NOTHING)._replace(**what)
 
 
 def _why(error: OSError) -> str:

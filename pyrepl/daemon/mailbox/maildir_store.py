@@ -14,18 +14,21 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from itertools import groupby
 from typing import Final, Protocol, TypeVar, final
 
+from pyrepl.daemon.mailbox.box_gone import without_box
 from pyrepl.daemon.mailbox.box_plan import BoxWork
 from pyrepl.daemon.mailbox.drop_folder import DropFolder, shown_guid, text_name
 from pyrepl.daemon.mailbox.files import Files
+from pyrepl.daemon.mailbox.folder_listing import check_inbox, found_folders
 from pyrepl.daemon.mailbox.keeper_link import NoKeeper
 from pyrepl.daemon.mailbox.maildirs_place import MaildirsPlace, NotThere
 from pyrepl.daemon.mailbox.open_box import Listing, OpenBox, OtherBox
 from pyrepl.daemon.mailbox.results import failed
 from pyrepl.daemon.mailbox.uidlist_lock import LockBusy, UidlistLock
-from pyrepl.daemon.mailbox.user_boxes import UserBoxes
+from pyrepl.daemon.mailbox.user_boxes import BoxGone, UserBoxes
 from pyrepl.daemon.mailbox.user_folders import Place, UserFolders
 from pyrepl.errors import CorruptData
 from pyrepl.mailbox.compare import FoundBox
+from pyrepl.mailbox.folders import FolderOrder, FolderResult
 from pyrepl.mailbox.gates import GateOrder, GateResult, GateWork
 from pyrepl.mailbox.maildir.layout import Layout
 from pyrepl.mailbox.rows import UNPLACED
@@ -61,6 +64,9 @@ class GateKeeper(Protocol):
 
     def follow(self, box: str, folder: bytes) -> None:
         """A mailbox is to be watched: from before its gate is shut."""
+
+    def follow_user(self, user: str, folder: bytes) -> None:
+        """A folder in which mailboxes of a user come and go is to be watched."""
 
     def open(self, gate: bytes) -> None:
         """The gate in this folder is about to be opened."""
@@ -181,6 +187,15 @@ class MaildirStore:
         self._keeper.shut(box.folder)
         return box.found(order.since, order.may_list)
 
+    def folders(self, order: FolderOrder) -> FolderResult:
+        """Which mailboxes a user has, and what is subscribed."""
+        assert self._keeper is not None, "a store without gates"
+        try:
+            boxes = self._asked(order.user)
+            return FolderResult(found_folders(self._files, boxes, order, self._keeper.follow_user))
+        except TROUBLE as error:
+            return FolderResult(why=failed(error).reason)
+
     def settle(self, works: Sequence[Work]) -> None:
         """Raises OSError."""
         for work in works:
@@ -233,10 +248,12 @@ class MaildirStore:
             boxes = self._boxes(user)
             own = [work for work in works if not isinstance(work, MakeBox | RenameBox | RemoveBox | SubscribeBox)]
             if own:
-                return self._perform_in(user, boxes, box.encode(), own)
+                results = self._perform_in(user, boxes, box.encode(), own)
+                is_gone = results[-1].outcome is Outcome.FAILED and not boxes.has(box.encode())
+                return self._perform_without(user, boxes, box.encode(), own) if is_gone else results
             for work in works:
                 self._change_boxes(user, boxes, work)
-        except TROUBLE as error:
+        except (*TROUBLE, NoKeeper) as error:
             return [failed(error)] * len(works)
         return [DONE] * len(works)
 
@@ -255,26 +272,54 @@ class MaildirStore:
             self.drop.keep(copies)
 
         def find_text(work: AddMessage) -> bytes | None:
-            if not work.text:
-                return elsewhere[work.guid]
-            dropped = self.drop.path(work.text)
-            found = self._files.stat(dropped)
-            return dropped if found and found.size == work.size else self.text(user, work.guid, but=guid)
+            return self._find_text(user, guid, work) if work.text else elsewhere[work.guid]
 
         if any(isinstance(work, _FLAGGING) for work in works):
             self.drop.begin_flags(guid)
-        results = self._with_box(user, boxes, guid, lambda box: box.perform(works, find_text))
+        try:
+            results = self._with_box(user, boxes, guid, lambda box: box.perform(works, find_text))
+        except BoxGone as error:
+            results = [failed(error)] * len(works)
         if any(result.outcome is Outcome.FAILED for result in results):
             self._open.pop((user, guid), None)
         return results
+
+    def _find_text(self, user: str, guid: bytes, work: AddMessage) -> bytes | None:
+        """Where it was dropped, or another mailbox than `guid` has it."""
+        dropped = self.drop.path(work.text) if work.text else b""
+        found = self._files.stat(dropped) if work.text else None
+        return dropped if found and found.size == work.size else self.text(user, work.guid, but=guid)
+
+    def _perform_without(self, user: str, boxes: UserBoxes, guid: bytes, works: Sequence[BoxWork]) -> list[Result]:
+        """A mailbox has no folder. Beside a Dovecot its client has deleted it, as will be seen: what comes there
+        meanwhile is kept aside, since the client did not know of it. Raises NotThere, OSError, CorruptData."""
+        if self._keeper is None:
+            boxes.open(guid)
+        check_inbox(self._files, boxes.root)
+        aside = self.drop.aside(guid)
+        aside.load()
+        return [without_box(work, aside, lambda add: self._find_text(user, guid, add)) for work in works]
+
+    def _follow_renamed(self, boxes: UserBoxes, guid: bytes) -> None:
+        """The gate goes along with its folder. A lock of ours that a client's rename took along goes. Raises OSError,
+        NotThere, NoKeeper, LockBusy."""
+        if self._keeper is not None:
+            folder = boxes.open(guid).folder
+            self._lock.take(folder)
+            self._lock.release(folder)
+            self._keeper.follow(guid.decode(), folder)
+            (self._keeper.shut if self._lock.is_shut(folder) else self._keeper.open)(folder)
 
     def _change_boxes(self, user: str, boxes: UserBoxes, work: Work) -> None:
         self._open.pop((user, work.box.encode()), None)
         match work:
             case MakeBox():
                 boxes.make(work)
-            case RenameBox():
+            case RenameBox() if self._keeper is None or boxes.has(work.box.encode()):
                 boxes.rename(work.box.encode(), work.name)
+                self._follow_renamed(boxes, work.box.encode())
+            case RemoveBox() if self._keeper is not None:
+                boxes.remove_unless_mail(work.box.encode())
             case RemoveBox():
                 boxes.remove(work.box.encode())
             case SubscribeBox():

@@ -143,8 +143,14 @@ def create(files: Files, folder: bytes, uidvalidity: int, guid: bytes, uidnext: 
 
 def guid_in(files: Files, folder: bytes) -> bytes | None:
     """The GUID of the mailbox in a folder; None if there is none, or it cannot be read."""
+    header = header_in(files, folder)
+    return None if header is None else header.guid
+
+
+def header_in(files: Files, folder: bytes) -> Header | None:
+    """What the list of a mailbox begins with; None if there is none, or it cannot be read."""
     try:
         first = files.read_part(folder + b"/" + NAME, 0, MOST_LINE_BYTES).partition(b"\n")[0]
-        return parse(first + b"\n").header.guid
+        return parse(first + b"\n").header
     except (OSError, CorruptData):
         return None

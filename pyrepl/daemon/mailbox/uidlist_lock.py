@@ -73,12 +73,13 @@ class UidlistLock:
             self._acquire(path, self._text)
         self._held.add(path)
 
-    def release(self, folder: bytes) -> None:
-        """Nothing of ours may be under way there any more. One that is kept stays. Raises OSError."""
-        path = folder + b"/" + NAME
-        self._held.discard(path)
-        if not self._is_kept(path):
-            self._remove(path)
+    def release(self, folder: bytes, moved_to: bytes | None = None) -> None:
+        """Nothing of ours may be under way there any more. One that is kept stays. `moved_to`: where the mailbox went
+        meanwhile, if it did. Raises OSError."""
+        self._held.discard(folder + b"/" + NAME)
+        for path in (folder + b"/" + NAME, (moved_to or folder) + b"/" + NAME):
+            if self._files.stat(path) is not None and not self._is_kept(path):
+                self._remove(path)
 
     def shut(self, folder: bytes) -> None:
         """Keep the lock, in the keeper's name. Raises LockBusy, OSError."""
@@ -90,6 +91,10 @@ class UidlistLock:
                 self._remove(path)
             self._acquire(path, self._gate_text)
         self._files.set_mtime(path, GATE_S)
+
+    def is_shut(self, folder: bytes) -> bool:
+        """Is it kept? Raises OSError."""
+        return self._is_kept(folder + b"/" + NAME)
 
     def open(self, folder: bytes) -> None:
         """Keep it no longer. Raises OSError."""

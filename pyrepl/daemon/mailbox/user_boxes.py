@@ -34,6 +34,10 @@ _LOOKS: Final = 100
 _LOOK_S: Final = 0.02
 
 
+class BoxGone(NotThere):
+    """A mailbox has no folder."""
+
+
 @final
 class UserBoxes:
     """One user's. Its methods raise OSError, CorruptData, LockBusy, NotThere."""
@@ -55,12 +59,16 @@ class UserBoxes:
         self._sleep: Final = sleep
 
     def open(self, guid: bytes) -> OpenBox:
-        """The mailbox with this GUID. NotThere if it has no folder."""
+        """The mailbox with this GUID. BoxGone if it has no folder."""
         place = self._folders.find(guid)
         if place is None:
             where = os.fsdecode(self._folders.root)
-            raise NotThere(f"no folder in {where} holds the mailbox {guid.decode()}: was it removed by hand?")
+            raise BoxGone(f"no folder in {where} holds the mailbox {guid.decode()}: was it removed by hand?")
         return OpenBox(self._files, self._folders.path(place.folder), guid, self._lock, self._drop.aside(guid))
+
+    def has(self, guid: bytes) -> bool:
+        """Has the mailbox a folder?"""
+        return self._folders.find(guid) is not None
 
     def make(self, work: MakeBox) -> None:
         """What MakeBox says: if it is there already, what differs is changed."""
@@ -81,7 +89,7 @@ class UserBoxes:
         """Give the mailbox another name."""
         place, target = self._folders.find(guid), self._wanted(name)
         if place is None:
-            raise NotThere(f"the mailbox {guid.decode()} has no folder that could be renamed to {name}")
+            raise BoxGone(f"the mailbox {guid.decode()} has no folder that could be renamed to {name}")
         if place.folder == target:
             return
         self._displace(target, guid)
@@ -91,8 +99,22 @@ class UserBoxes:
             self._empty_inbox()
         else:
             self._folders.make_parents(target)
-            self._move(place.folder, target)
+            self._move_locked(place.folder, target)
         self._folders.forget()
+
+    def remove_unless_mail(self, guid: bytes) -> None:
+        """As `remove`, but one that holds mail stays: beside a Dovecot, nobody may know of it yet."""
+        place = self._folders.find(guid)
+        if place is None:
+            self.remove(guid)
+            return
+        path = self.path(place)
+        self._lock.take(path)
+        try:
+            if not self.has_mail(path):
+                self.remove(guid)
+        finally:
+            self._lock.release(path)
 
     def remove(self, guid: bytes) -> None:
         """The mailbox goes with all that it holds; what is gone already is well."""
@@ -124,6 +146,23 @@ class UserBoxes:
         path = self._folders.path(_SUBSCRIPTIONS)
         data = self._files.read(path) if self._files.stat(path) is not None else b""
         return subscriptions.parse(data, self._layout.separator)
+
+    @property
+    def root(self) -> bytes:
+        """The user's folder, which is INBOX's."""
+        return self._folders.root
+
+    def path(self, place: Place) -> bytes:
+        """The folder of a mailbox."""
+        return self._folders.path(place.folder)
+
+    def folders(self) -> list[bytes]:
+        """Where mailboxes appear and go."""
+        return [self._folders.path(folder) for folder in self._folders.watched()]
+
+    def has_mail(self, path: bytes) -> bool:
+        """Does the mailbox in this folder hold any?"""
+        return any(self._files.names(path + b"/" + name) for name in (CUR, NEW))
 
     def places(self) -> list[Place]:
         """All mailboxes, by name."""
@@ -166,13 +205,21 @@ class UserBoxes:
         if other is None or other == guid:
             return
         found = self._folders.find(other)
-        if not target and not self._has_messages():
+        if not target and not self.has_mail(self._folders.root):
             self._empty_inbox()
         elif found is not None and found.folder == target:
-            name = f"{found.name} ({other[:_SHOWN_OF_GUID].decode()})"
-            self.rename(other, name)
+            self.rename(other, found.name + _mark(other))
         elif not target:
             self._empty_inbox()
+
+    def _move_locked(self, folder: bytes, target: bytes) -> None:
+        """A Dovecot that is about to change something finishes first: it would not find its lock any more."""
+        old, new = self._folders.path(folder), self._folders.path(target)
+        self._lock.take(old)
+        try:
+            self._move(folder, target)
+        finally:
+            self._lock.release(old, moved_to=new)
 
     def _move(self, folder: bytes, target: bytes, is_whole_path: bool = False) -> None:
         """A mailbox's folder to another place; where that is there, or others lie within, its own files alone."""
@@ -219,11 +266,6 @@ class UserBoxes:
         finally:
             self._lock.release(inbox)
 
-    def _has_messages(self) -> bool:
-        """Does INBOX hold any?"""
-        inbox = self._folders.root
-        return any(self._files.names(inbox + b"/" + name) for name in (CUR, NEW))
-
     def _empty_inbox(self) -> None:
         """INBOX is no mailbox any more, until one is made there."""
         inbox = self._folders.root
@@ -245,3 +287,13 @@ class UserBoxes:
             if self._files.stat(lock) is None:
                 return
             self._sleep(_LOOK_S)
+
+
+def name_before(place: Place) -> str | None:
+    """What a mailbox was called whose name was taken from it; None if it has its own."""
+    name, mark = place.name, _mark(place.guid)
+    return name.removesuffix(mark) if name.endswith(mark) else None
+
+
+def _mark(guid: bytes) -> str:
+    return f" ({guid[:_SHOWN_OF_GUID].decode()})"

@@ -60,6 +60,13 @@ class UserFolders:
                 self._known[guid] = Place(name, guid, folder)
         return sorted(self._known.values())
 
+    def watched(self) -> list[bytes]:
+        """The folders in which mailboxes appear and go, and those that are to become some, as they have no GUID yet,
+        relative to the user's. Raises OSError."""
+        is_nested = self._layout.separator == "/"
+        found = (each for each in self._folders() if is_nested or guid_in(self._files, self.path(each)) is None)
+        return [b"", *found]
+
     def forget(self) -> None:
         """Folders were made, moved or removed."""
         self._known = {}

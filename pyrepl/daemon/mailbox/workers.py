@@ -17,6 +17,7 @@ from typing import Final, TypeVar, final
 
 from pyrepl.daemon.mailbox.maildir_store import TROUBLE, MaildirStore
 from pyrepl.daemon.mailbox.results import failed
+from pyrepl.mailbox.folders import FolderOrder, FolderResult
 from pyrepl.mailbox.gates import GateOrder, GateResult
 from pyrepl.mailbox.store import Result, StoredBox, Work
 
@@ -90,6 +91,13 @@ class Workers:
     async def do_gates(self, orders: Sequence[GateOrder]) -> list[GateResult]:
         """Do what gates need; how each ended, in their order."""
         done = [asyncio.wrap_future(self.run(order.user, partial(MaildirStore.gate, order=order))) for order in orders]
+        return list(await asyncio.gather(*done))
+
+    async def list_folders(self, orders: Sequence[FolderOrder]) -> list[FolderResult]:
+        """List users' folders; how each ended, in their order."""
+        done = [
+            asyncio.wrap_future(self.run(order.user, partial(MaildirStore.folders, order=order))) for order in orders
+        ]
         return list(await asyncio.gather(*done))
 
     def settle(self, works: Sequence[Work]) -> None:

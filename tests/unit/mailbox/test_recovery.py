@@ -39,6 +39,16 @@ def test_the_store_becomes_what_the_rows_say() -> None:
     ]
 
 
+def test_with_gates_folders_are_left_to_who_compares_them() -> None:
+    made = rows()
+    made.put_box(BoxRow("g2", "alice", "Work", Stamp(1, "a"), 5))
+    made.put_box(BoxRow("g3", "alice", "Full", Stamp(1, "a"), 5))
+    made.put_message(MessageRow("g3", "G1", 1, Token(1, 0), (Dot("a", 1),), 1, 1))
+    there = StoredBox("Old", True, {"G1": Stored(1, ("\\Seen",))})
+    found = works_at_start(made, "alice", "a", {"g1": there}, has_gates=True)
+    assert (found.works, found.notices) == ([], [])
+
+
 def test_an_op_of_our_own_that_nobody_was_told_of_never_was() -> None:
     messages = {"G1": Stored(1, ("\\Seen",)), "G7": Stored(7, (), Dot("a", 9)), "G8": Stored(8, (), Dot("b", 9))}
     found = works_at_start(rows(), "alice", "a", {"g1": StoredBox("INBOX", False, messages)})

@@ -21,6 +21,9 @@ async def test_both_are_asked(tmp_path: Path) -> None:
     (box / "new").mkdir(parents=True)
     room = GateRoom(tmp_path, ORPHANED, lambda: None, lambda: None)
     room.follow("1" * 32, os.fsencode(box))
+    room.follow_user("alice", os.fsencode(tmp_path))
+    (tmp_path / ".Work").mkdir()
+    assert room.take_users() == ["alice"]
     room.open(os.fsencode(box))
     room.shut(os.fsencode(box))
     (box / "new" / "mail").write_bytes(b"x")

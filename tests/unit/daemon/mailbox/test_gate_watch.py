@@ -73,6 +73,28 @@ async def test_new_mail_is_seen(tmp_path: Path) -> None:
 
 
 @in_loop
+async def test_mailboxes_and_subscriptions_of_a_user_are_seen(tmp_path: Path) -> None:
+    rig = Rig(tmp_path)
+    rig.watch.follow_user("alice", os.fsencode(tmp_path))
+    for change in (
+        lambda: (tmp_path / ".Work").mkdir(),
+        lambda: (tmp_path / ".Work").rename(tmp_path / ".Play"),
+        lambda: (tmp_path / "subscriptions.lock").write_bytes(b""),
+        lambda: (tmp_path / "subscriptions.lock").rename(tmp_path / "subscriptions"),
+        lambda: (tmp_path / "dovecot-uidlist").write_bytes(b""),
+        lambda: (tmp_path / ".Play").rmdir(),
+    ):
+        change()
+        is_telling = not (tmp_path / "subscriptions.lock").exists()
+        assert rig.watch.take_users() == (["alice"] if is_telling else []) and rig.take() == []
+    (tmp_path / "dovecot-uidlist.lock").write_bytes(b"1:host")
+    assert rig.watch.take_users() == [] and rig.take() == [(BOX, Seen(reads=True))], "INBOX's own watch goes on"
+    tmp_path.rename(tmp_path.with_name("elsewhere"))
+    assert rig.watch.take_users() == ["alice"]
+    rig.watch.close()
+
+
+@in_loop
 async def test_a_folder_that_is_gone_is_forgotten(tmp_path: Path) -> None:
     rig = Rig(tmp_path)
     (tmp_path / "new").rmdir()

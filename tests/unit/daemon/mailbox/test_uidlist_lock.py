@@ -40,6 +40,15 @@ def test_it_is_taken_and_released() -> None:
     rig.lock.take(FOLDER)
 
 
+def test_it_goes_along_with_a_mailbox_that_is_moved() -> None:
+    rig = Rig()
+    rig.lock.take(FOLDER)
+    rig.disk.rename(FOLDER, b"/moved")
+    rig.lock.release(FOLDER, moved_to=b"/moved")
+    assert rig.disk.names(b"/moved") == []
+    rig.lock.take(b"/moved")
+
+
 def test_another_ones_is_waited_for() -> None:
     rig = Rig(b"1:host")
     rig.released_after = 7

@@ -1,0 +1,255 @@
+"""A user's mailboxes as a Dovecot makes, renames, deletes and subscribes them: the difference between folders and rows.
+
+The folders are right about what a mail program did, so they are only compared while every work that follows from the
+rows is done. A mailbox is known by its GUID, whatever its folder is called.
+
+| folders | rows | then |
+|---|---|---|
+| a mailbox | none | CREATE |
+| another name | so | RENAME |
+| none, looked for twice | a mailbox | DELETE, of the messages that were shown there; others bring it back |
+| none, as INBOX or most of the user's mail is missing | so | an accident, perhaps: told, and nothing is done |
+| a mailbox with mail | deleted | its mail is compared: what nobody knew of is saved, and brings it back |
+| an empty one whose name an older one has | so | DELETE: it becomes the older one |
+| other subscriptions | so | SUBSCRIBE, UNSUBSCRIBE |
+
+Not here: messages (gates.py, compare.py), and listing the folders (the daemon's).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Sequence
+from typing import Final, NamedTuple, final
+
+from pyrepl.mailbox.boxes import view
+from pyrepl.mailbox.core import Core
+from pyrepl.mailbox.gates import Gates
+from pyrepl.mailbox.journal_ops import by_guid
+from pyrepl.mailbox.maildir.layout import INBOX
+from pyrepl.mailbox.rows import BoxRow
+from pyrepl.mailbox.store import MakeBox, RemoveBox, Work
+from pyrepl.mailbox.verbs import Create, Delete, Op, Rename, Subscribe, Unsubscribe
+from pyrepl.mailbox.words import Box, Dot, Vector
+
+LOOK_AGAIN_S: Final = 0.05
+"""After so long folders are listed again before one that is missing counts as deleted: a rename may hide one."""
+RETRY_S: Final = 1.0
+"""After so long what failed is tried again."""
+_NEVER: Final = float("inf")
+
+
+class FolderOrder(NamedTuple):
+    """List a user's folders; of the mailboxes `known` nothing but their names is wanted."""
+
+    user: str
+    known: frozenset[str]
+
+
+class FoundFolder(NamedTuple):
+    """A mailbox that was found. `uidvalidity` and `has_mail` are told of mailboxes that are not among `known`.
+    `is_aside`: its name was taken from it by a mailbox that a work of ours made; `name` is what it wanted."""
+
+    name: str
+    box: str
+    uidvalidity: int = 0
+    has_mail: bool = False
+    is_aside: bool = False
+
+
+class FoundFolders(NamedTuple):
+    """All mailboxes of a user, and the names that are subscribed."""
+
+    boxes: tuple[FoundFolder, ...]
+    subscribed: frozenset[str]
+
+
+class FolderResult(NamedTuple):
+    """How an order ended; `why`: it failed, and nothing is to be concluded."""
+
+    found: FoundFolders | None = None
+    why: str = ""
+
+
+class _User:
+    """`missing`: mailboxes without a folder, as listed last. `is_due_later`: to be listed again at `at`, not before, as
+    some are missing, or it failed; `why` is what was told of that."""
+
+    def __init__(self) -> None:
+        self.at = float("-inf")
+        self.is_asked = False
+        self.is_due_later = False
+        self.missing: frozenset[str] = frozenset()
+        self.why = ""
+
+
+@final
+class Folders:
+    """All users'."""
+
+    def __init__(self, core: Core, gates: Gates, guard: int) -> None:
+        """`guard`: `mailbox-expunge-guard`."""
+        self._core: Final = core
+        self._gates: Final = gates
+        self._guard: Final = guard
+        self._allowed: Final[set[str]] = set()
+        self._users: Final = {user: _User() for user in core.rows.users()}
+
+    def seen(self, user: str, now: float) -> None:
+        """The file system told something of a user's folders."""
+        known = self._users.get(user)
+        if known is not None and not known.is_due_later:
+            known.at = min(known.at, now)
+
+    def allow(self, box: str, now: float) -> None:
+        """An operator says that a mailbox which is missing was deleted, whatever it held."""
+        row = self._core.rows.box(box)
+        if row is not None and self.is_missing(box):
+            self._allowed.add(box)
+            self.seen(row.user, now)
+
+    def worked(self, works: Sequence[Work]) -> None:
+        """Works were done: a user may be new."""
+        for work in works:
+            if isinstance(work, MakeBox) and work.user not in self._users:
+                self._users[work.user] = _User()
+
+    def orders(self, standing: Container[str], now: float) -> list[FolderOrder]:
+        """What is to be listed now; each is to be told as done. `standing`: users whose files lag behind the rows."""
+        found = []
+        for user, state in self._users.items():
+            if state.is_asked or state.at > now:
+                continue
+            if user in standing:
+                state.at = now + RETRY_S
+            else:
+                state.is_asked, state.is_due_later, state.at = True, False, _NEVER
+                found.append(FolderOrder(user, self._plain(user)))
+        return found
+
+    def is_missing(self, box: str) -> bool:
+        """Had a mailbox no folder when its user's were listed last?"""
+        row = self._core.rows.box(box)
+        state = None if row is None else self._users.get(row.user)
+        return state is not None and box in state.missing
+
+    def next_deadline(self) -> float:
+        return min((state.at for state in self._users.values()), default=_NEVER)
+
+    def done(self, order: FolderOrder, result: FolderResult, now: float) -> None:
+        """How an order ended. Nothing but messages has changed in the rows since it was done."""
+        user, state = order.user, self._users[order.user]
+        state.is_asked = False
+        if result.found is None:
+            state.is_due_later, state.at = True, now + RETRY_S
+            self._tell(state, "folders_failed", f"{user}: {result.why}")
+            return
+        there = {each.box: each for each in result.found.boxes}
+        before, state.missing = state.missing, frozenset(view(self._core.rows, user).keys() - there.keys())
+        if state.missing - before:
+            state.is_due_later, state.at = True, now + LOOK_AGAIN_S
+        elif state.missing and self._is_accident(user, state.missing):
+            self._tell(state, "folders_guard", f"{user} {len(state.missing)}")
+        else:
+            state.why = ""
+            self._adopt(user, there, result.found.subscribed)
+
+    # What follows
+
+    def _tell(self, state: _User, name: str, about: str) -> None:
+        """Once, as it may be found again and again."""
+        if state.why != about:
+            self._core.note(name, about)
+        state.why = about
+
+    def _plain(self, user: str) -> frozenset[str]:
+        """The mailboxes that have the name that they want."""
+        rows, shown = self._core.rows, view(self._core.rows, user)
+        return frozenset(box.guid for box in rows.boxes(user) if box.guid in shown and shown[box.guid][0] == box.name)
+
+    def _is_accident(self, user: str, missing: frozenset[str]) -> bool:
+        """Nobody can delete INBOX; and not much mail at once without an operator who says so."""
+        rows, shown = self._core.rows, view(self._core.rows, user)
+        if any(shown[guid][0] == INBOX for guid in missing):
+            return True
+        counts = {guid: sum(1 for _ in rows.messages(guid)) for guid in shown}
+        lost = sum(counts[guid] for guid in missing - self._allowed)
+        return lost > self._guard and 2 * lost > sum(counts.values())
+
+    def _adopt(self, user: str, there: dict[str, FoundFolder], subscribed: frozenset[str]) -> None:
+        for guid in view(self._core.rows, user).keys() - there.keys():
+            self._delete(guid)
+        renamed = self._rename(user, there)
+        for each in there.values():
+            self._adopt_unshown(user, each)
+        self._delete_doubles(user, there)
+        self._subscribe(user, there, subscribed, renamed)
+
+    def _delete(self, guid: str) -> None:
+        """One whose messages were not all shown to its deleter lives on, and gets its folder again."""
+        box = self._row(guid)
+        self._allowed.discard(guid)
+        stamp = self._core.journal.next_stamp(box.user)
+        self._do(Delete(user=box.user, box=by_guid(box), stamp=stamp, known=self._shown_ops(box)))
+        if guid in (shown := view(self._core.rows, box.user)):
+            now = self._row(guid)
+            self._core.want(MakeBox(box.user, guid, shown[guid][0], now.uidvalidity, now.uidnext))
+
+    def _shown_ops(self, box: BoxRow) -> Vector:
+        """All that is applied here, but for messages of this mailbox that its clients did not see yet."""
+        known = dict(self._core.causal.held)
+        for row in self._core.rows.unplaced(box.guid):
+            for dot in row.dots:
+                known[dot.origin] = min(known.get(dot.origin, 0), dot.seq - 1)
+        return tuple(Dot(origin, seq) for origin, seq in sorted(known.items()) if seq)
+
+    def _rename(self, user: str, there: dict[str, FoundFolder]) -> set[str]:
+        """Which ones have another name now."""
+        renamed = set()
+        for guid, (name, _) in view(self._core.rows, user).items():
+            found = there.get(guid)
+            if found is not None and found.name != name:
+                stamp = self._core.journal.next_stamp(user)
+                self._do(Rename(user=user, box=Box(guid, True), to=Box(found.name), stamp=stamp))
+                renamed.add(guid)
+        return renamed
+
+    def _adopt_unshown(self, user: str, found: FoundFolder) -> None:
+        row = self._core.rows.box(found.box)
+        if row is None and found.is_aside and not found.has_mail:
+            self._core.want(RemoveBox(user, found.box))
+        elif row is None:
+            stamp = self._core.journal.next_stamp(user)
+            box = Box(found.name)
+            self._do(Create(user=user, box=box, id=found.box, uidvalidity=found.uidvalidity, stamp=stamp))
+        elif row.user == user and found.box not in view(self._core.rows, user):
+            if found.has_mail:
+                self._gates.follow(found.box)
+            else:
+                self._core.want(RemoveBox(user, found.box))
+
+    def _delete_doubles(self, user: str, there: dict[str, FoundFolder]) -> None:
+        """Each node's Dovecot may have made a mailbox that every user is to have."""
+        for guid, (name, _) in view(self._core.rows, user).items():
+            box, found = self._row(guid), there.get(guid)
+            is_empty = found is not None and not found.has_mail and next(self._core.rows.messages(guid), None) is None
+            if box.name != name and is_empty and not box.deleted:
+                self._delete(guid)
+
+    def _subscribe(
+        self, user: str, there: dict[str, FoundFolder], subscribed: frozenset[str], renamed: set[str]
+    ) -> None:
+        """The subscription goes along with a rename."""
+        for guid, (_, is_subscribed) in view(self._core.rows, user).items():
+            found = there.get(guid)
+            if found is not None and guid not in renamed and (found.name in subscribed) != is_subscribed:
+                stamp = self._core.journal.next_stamp(user)
+                kind = Unsubscribe if is_subscribed else Subscribe
+                self._do(kind(user=user, box=Box(guid, True), stamp=stamp))
+
+    def _row(self, guid: str) -> BoxRow:
+        box = self._core.rows.box(guid)
+        assert box is not None
+        return box
+
+    def _do(self, op: Op) -> None:
+        self._core.do([op])

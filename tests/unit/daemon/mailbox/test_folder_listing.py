@@ -1,0 +1,159 @@
+"""Folders are listed beside a Dovecot: what it made, and never an empty list of what is missing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from pyrepl.daemon.mailbox.maildir_store import MaildirStore
+from pyrepl.daemon.mailbox.maildirs_place import MaildirsPlace
+from pyrepl.daemon.mailbox.uidlist_lock import GATE_S, UidlistLock
+from pyrepl.mailbox.folders import FolderOrder, FoundFolder, FoundFolders
+from pyrepl.mailbox.gates import GateOrder, GateWork
+from pyrepl.mailbox.maildir.layout import LAYOUTS
+from pyrepl.mailbox.store import AddMessage, MoveMessage, Outcome, RemoveBox, RenameBox, SetFlags, SubscribeBox, Work
+from tests.unit.daemon.mailbox.model_disk import OWNER
+from tests.unit.daemon.mailbox.store_rig import (
+    HOME,
+    INBOX_ID,
+    ORIGIN,
+    PATTERN,
+    USER,
+    WORK_ID,
+    add,
+    make_box,
+    new_disk,
+    outcomes,
+    tell,
+)
+
+LOCK = b"/dovecot-uidlist.lock"
+
+
+class Told:
+    """Who is told of gates."""
+
+    def __init__(self) -> None:
+        self.followed: list[bytes] = []
+        self.users: list[bytes] = []
+        self.gates: dict[bytes, bool] = {}
+
+    def follow(self, box: str, folder: bytes) -> None:
+        self.followed.append(folder)
+
+    def follow_user(self, user: str, folder: bytes) -> None:
+        self.users.append(folder)
+
+    def open(self, gate: bytes) -> None:
+        self.gates[gate] = True
+
+    def shut(self, gate: bytes) -> None:
+        self.gates[gate] = False
+
+
+class Rig:
+    def __init__(self, layout: str = "maildir++") -> None:
+        self.disk = new_disk()
+        self.told = Told()
+        place = MaildirsPlace(self.disk, PATTERN, OWNER)
+        lock = UidlistLock(self.disk, b"host", lambda _: None, wait_s=0.1, keeper=1)
+        self.store = MaildirStore(self.disk, place, LAYOUTS[layout], lock, ORIGIN, lambda _: None, self.told)
+        self.store.prepare(is_new=True)
+        tell(self.store, make_box(), make_box(WORK_ID, "Work", 9))
+
+    def listed(self, *known: str) -> FoundFolders | None:
+        return self.store.folders(FolderOrder(USER, frozenset(known))).found
+
+
+def sorted_(found: FoundFolders | None) -> Sequence[FoundFolder]:
+    assert found is not None
+    return sorted(found.boxes)
+
+
+def test_what_is_there_is_told_and_watched_before() -> None:
+    rig = Rig()
+    tell(rig.store, add(rig.store, "G1", 3, b"one", box=WORK_ID), SubscribeBox(USER, WORK_ID, "Work", True))
+    rig.disk.make_folders(HOME + b"/.Coming")
+    found = rig.listed(INBOX_ID)
+    assert sorted_(found) == [FoundFolder("INBOX", INBOX_ID), FoundFolder("Work", WORK_ID, 9, has_mail=True)]
+    assert found is not None and found.subscribed == {"Work"} and rig.told.users == [HOME, HOME + b"/.Coming"]
+
+
+def test_in_nested_folders_all_are_watched() -> None:
+    rig = Rig("fs")
+    assert len(sorted_(rig.listed())) == 2 and rig.told.users == [HOME, HOME + b"/Work"]
+
+
+def test_one_whose_name_was_taken_wants_it_still() -> None:
+    rig = Rig()
+    tell(rig.store, make_box("3" * 32, "Work", 10))
+    assert FoundFolder("Work", WORK_ID, 9, is_aside=True) in sorted_(rig.listed())
+
+
+@pytest.mark.parametrize("missing", [HOME, HOME + b"/cur", b"/mail/.pyrepl-mailboxes"])
+def test_what_is_missing_is_told_as_such(missing: bytes) -> None:
+    rig = Rig()
+    rig.disk.rename(HOME + b"/.Work", b"/deleted")
+    rig.disk.rename(missing, b"/elsewhere")
+    result = rig.store.folders(FolderOrder(USER, frozenset()))
+    assert result.found is None and "mounted" in result.why
+    work = add(rig.store, "G1", 3, b"one", box=WORK_ID)
+    assert outcomes(rig.store.perform([work])) != [Outcome.DONE]
+
+
+def test_a_mailbox_that_its_client_deleted_does_not_stop_its_user() -> None:
+    rig = Rig()
+    rig.disk.rename(HOME + b"/.Work", b"/elsewhere")
+    works: list[Work] = [add(rig.store, "G1", 3, b"one", box=WORK_ID), SetFlags(USER, WORK_ID, "G1", ())]
+    assert outcomes(rig.store.perform(works)) == [Outcome.TOO_LOW, Outcome.DONE]
+    gone: list[Work] = [RenameBox(USER, WORK_ID, "Play"), RemoveBox(USER, "9" * 32)]
+    assert outcomes(rig.store.perform(gone)) == [Outcome.DONE] * 2
+    again: list[Work] = [
+        make_box(WORK_ID, "Work", 9),
+        MoveMessage(USER, WORK_ID, "G1", 4),
+        AddMessage(USER, WORK_ID, "G1", 4, (), 1, 3, ""),
+    ]
+    assert outcomes(rig.store.perform(again)) == [Outcome.DONE] * 3
+    assert [each.uid for each in rig.store.listing(USER, WORK_ID).messages] == [4]
+
+
+def test_a_mailbox_with_mail_that_nobody_knows_of_is_not_removed() -> None:
+    rig = Rig()
+    rig.disk.write_new(HOME + b"/.Work/new/1.vm", b"just come")
+    tell(rig.store, RemoveBox(USER, WORK_ID))
+    assert len(sorted_(rig.listed())) == 2 and not rig.disk.stat(HOME + b"/.Work" + LOCK)
+    rig.disk.unlink(HOME + b"/.Work/new/1.vm")
+    tell(rig.store, RemoveBox(USER, WORK_ID), RemoveBox(USER, WORK_ID))
+    assert sorted_(rig.listed(INBOX_ID)) == [FoundFolder("INBOX", INBOX_ID)]
+
+
+def test_a_dovecot_finishes_before_its_mailbox_is_renamed() -> None:
+    rig = Rig()
+    rig.disk.write_new(HOME + b"/.Work" + LOCK, b"1:host")
+    assert outcomes(rig.store.perform([RenameBox(USER, WORK_ID, "Play")])) == [Outcome.FAILED]
+    rig.disk.unlink(HOME + b"/.Work" + LOCK)
+    tell(rig.store, RenameBox(USER, WORK_ID, "Play"))
+    assert not rig.disk.stat(HOME + b"/.Play" + LOCK)
+
+
+def test_a_gate_goes_along_with_its_folder() -> None:
+    rig = Rig()
+    rig.store.gate(GateOrder(GateWork.SHUT, USER, WORK_ID))
+    tell(rig.store, RenameBox(USER, WORK_ID, "Play"))
+    assert rig.told.gates[HOME + b"/.Play"] is False and rig.told.followed[-1] == HOME + b"/.Play"
+    found = rig.disk.stat(HOME + b"/.Play" + LOCK)
+    assert found is not None and found.mtime_ns == GATE_S * 1_000_000_000
+    rig.store.gate(GateOrder(GateWork.OPEN, USER, WORK_ID))
+    tell(rig.store, RenameBox(USER, WORK_ID, "Work"))
+    assert rig.told.gates[HOME + b"/.Work"] is True
+
+
+def test_a_lock_of_ours_that_a_client_took_along_goes() -> None:
+    rig = Rig()
+    rig.store.gate(GateOrder(GateWork.OPEN, USER, WORK_ID))
+    lock = UidlistLock(rig.disk, b"host", lambda _: None, keeper=1)
+    lock.take(HOME + b"/.Work")
+    rig.disk.rename(HOME + b"/.Work", HOME + b"/.Play")
+    tell(rig.store, RenameBox(USER, WORK_ID, "Play"))
+    assert not rig.disk.stat(HOME + b"/.Play" + LOCK)

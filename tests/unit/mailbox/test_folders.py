@@ -1,0 +1,206 @@
+"""Folders as a Dovecot has them, against the rows: what is missing may be an accident."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from pyrepl.mailbox.boxes import view
+from pyrepl.mailbox.core import Core
+from pyrepl.mailbox.folders import LOOK_AGAIN_S, RETRY_S, FolderOrder, FolderResult, Folders, FoundFolder, FoundFolders
+from pyrepl.mailbox.gate_states import GateState
+from pyrepl.mailbox.members import Member, Members
+from pyrepl.mailbox.node import Node, NodeOptions
+from pyrepl.mailbox.rows import UNPLACED
+from pyrepl.mailbox.sending import Notice
+from pyrepl.mailbox.store import MakeBox, RemoveBox, RenameBox, SubscribeBox, Work
+from pyrepl.mailbox.verbs import Create, Delete, Op, Rename, Save, Subscribe, Unsubscribe
+from pyrepl.mailbox.words import APART, Box, Token
+from tests.simulation.mailbox.memory_rows import MemoryRows
+
+INBOX, WORK, NEW, OTHER = (str(digit) * 32 for digit in range(1, 5))
+GUARD = 3
+
+
+class Rig:
+    """A node alone with INBOX and Work, and what its store lists."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+        self.rows = MemoryRows()
+        self.node = Node("a", Members((Member("a"),)), self.rows, 0.0, NodeOptions(expunge_guard=GUARD))
+        self.there = {INBOX: FoundFolder("INBOX", INBOX), WORK: FoundFolder("Work", WORK)}
+        self.lsub: set[str] = set()
+        for guid, found in self.there.items():
+            self.node.core.do([Create(user="alice", box=Box(found.name), id=guid, uidvalidity=7)])
+        self.folders.worked(self.works())
+        self.look()
+        self.first_op = self.count()
+
+    @property
+    def core(self) -> Core:
+        return self.node.core
+
+    @property
+    def folders(self) -> Folders:
+        assert self.node.folders is not None
+        return self.node.folders
+
+    def works(self) -> list[Work]:
+        return [*self.core.works(), *self.core.removals()]
+
+    def count(self) -> int:
+        return self.core.causal.held.get("a", 0)
+
+    def orders(self, *standing: str) -> list[FolderOrder]:
+        return self.folders.orders(standing, self.now)
+
+    def look(self, result: FolderResult | None = None) -> None:
+        """What is there is listed, until nothing is to be."""
+        for _ in range(3):
+            for order in self.orders():
+                found = FolderResult(FoundFolders(tuple(self.there.values()), frozenset(self.lsub)))
+                self.folders.done(order, result or found, self.now)
+            self.now += LOOK_AGAIN_S
+
+    def see(self, *there: FoundFolder, without: Iterable[str] = ()) -> list[Op]:
+        """These are there, and others not any more; the ops that follow."""
+        self.there |= {each.box: each for each in there}
+        self.there = {box: each for box, each in self.there.items() if box not in without}
+        before = self.count()
+        self.folders.seen("alice", self.now)
+        self.look()
+        return self.rows.ops("a", before, 100)
+
+    def save(self, box: str, *uids: int) -> None:
+        for uid in uids:
+            self.core.do(
+                [
+                    Save(
+                        user="alice",
+                        box=Box(box, True),
+                        uid=uid,
+                        guid=f"G{uid}",
+                        token=Token(1, APART),
+                        size=1,
+                        received=1,
+                    )
+                ]
+            )
+        self.works()
+
+    def names(self) -> set[str]:
+        return {name for name, _ in view(self.rows, "alice").values()}
+
+
+def test_a_mailbox_that_appears_is_created_and_its_name_followed() -> None:
+    rig = Rig()
+    assert [type(op) for op in rig.see(FoundFolder("Sent", NEW, 9))] == [Create]
+    box = rig.rows.box(NEW)
+    assert box is not None and (box.name, box.uidvalidity) == ("Sent", 9)
+    assert rig.works() == [MakeBox("alice", NEW, "Sent", 9, 1)], "which gives it a gate"
+    assert [type(op) for op in rig.see(FoundFolder("Old/Sent", NEW, 9))] == [Rename]
+    assert rig.names() == {"INBOX", "Work", "Old/Sent"} and rig.see() == []
+    assert rig.works() == [RenameBox("alice", NEW, "Old/Sent")], "by which the gate follows"
+
+
+def test_one_that_is_missing_is_looked_for_twice() -> None:
+    rig = Rig()
+    del rig.there[WORK]
+    rig.folders.seen("alice", rig.now)
+    [order] = rig.orders()
+    rig.folders.done(order, FolderResult(FoundFolders(tuple(rig.there.values()), frozenset())), rig.now)
+    assert rig.folders.is_missing(WORK) and not rig.folders.is_missing(INBOX) and not rig.folders.is_missing(OTHER)
+    rig.folders.seen("alice", rig.now)
+    assert rig.orders() == [] and rig.folders.next_deadline() == rig.now + LOOK_AGAIN_S
+    rig.there[WORK] = FoundFolder("Work", WORK)
+    assert rig.see() == [] and rig.names() == {"INBOX", "Work"}
+    assert [type(op) for op in rig.see(without=[WORK])] == [Delete]
+    assert rig.names() == {"INBOX"} and rig.works() == [RemoveBox("alice", WORK)]
+
+
+def test_mail_that_its_deleter_did_not_see_brings_a_mailbox_back() -> None:
+    rig = Rig()
+    rig.save(WORK, 1, 2)
+    row = rig.rows.message(WORK, "G2")
+    assert row is not None
+    rig.rows.put_message(row._replace(uid=UNPLACED))
+    assert [type(op) for op in rig.see(without=[WORK])] == [Delete]
+    assert rig.names() == {"INBOX", "Work"} and [each.guid for each in rig.rows.messages(WORK)] == ["G2"]
+    assert MakeBox("alice", WORK, "Work", 7, 3) in rig.works()
+
+
+def test_without_inbox_nothing_counts_as_deleted() -> None:
+    rig = Rig()
+    assert rig.see(FoundFolder("INBOX", NEW, 9), without=[INBOX, WORK]) == []
+    assert rig.core.notices() == [Notice("folders_guard", "alice 2")]
+    assert rig.see() == [] and rig.core.notices() == [], "it is told once"
+
+
+def test_much_mail_at_once_does_not_count_as_deleted() -> None:
+    rig = Rig()
+    rig.save(WORK, *range(1, GUARD + 2))
+    assert rig.see(without=[WORK]) == [] and rig.core.notices() == [Notice("folders_guard", "alice 1")]
+    rig.folders.allow(INBOX, rig.now)
+    assert rig.see() == [], "it is there"
+    rig.save(INBOX, *range(11, 16 + GUARD))
+    assert [type(op) for op in rig.see()] == [Delete], "it is less than half of the user's"
+
+
+def test_an_operator_says_that_much_mail_was_deleted() -> None:
+    rig = Rig()
+    rig.save(WORK, *range(1, GUARD + 2))
+    assert rig.see(without=[WORK]) == []
+    rig.folders.allow(WORK, rig.now)
+    rig.look()
+    assert rig.names() == {"INBOX"}
+
+
+def test_what_cannot_be_listed_says_nothing() -> None:
+    rig = Rig()
+    rig.folders.seen("alice", rig.now)
+    rig.look(FolderResult(why="no disk"))
+    assert rig.core.notices() == [Notice("folders_failed", "alice: no disk")]
+    rig.folders.seen("alice", rig.now)
+    assert rig.orders() == []
+    rig.now += RETRY_S
+    assert rig.orders("alice") == [], "works are owed"
+    rig.now += RETRY_S
+    assert rig.orders() == [FolderOrder("alice", frozenset({INBOX, WORK}))]
+
+
+def test_mail_in_a_deleted_mailbox_is_compared() -> None:
+    rig = Rig()
+    rig.core.do([Delete(user="alice", box=Box(WORK, True), known=rig.core.journal.vector())])
+    gates = rig.node.gates
+    assert gates is not None
+    gates.worked([work for work in rig.core.removals() if isinstance(work, RemoveBox)], rig.now)
+    assert gates.state(WORK) is None
+    assert rig.see(FoundFolder("Work", WORK, 7, has_mail=True)) == [] and gates.state(WORK) is GateState.LOOSE
+    rig.see(FoundFolder("Work", WORK, 7))
+    assert rig.works() == [RemoveBox("alice", WORK)], "an empty one goes"
+
+
+def test_a_mailbox_that_both_made_is_one_if_one_is_empty() -> None:
+    rig = Rig()
+    assert rig.see(FoundFolder("Work", NEW, 9, is_aside=True)) == [] and rig.works() == [RemoveBox("alice", NEW)]
+    ops = rig.see(FoundFolder("Work", OTHER, 9, has_mail=True, is_aside=True))
+    assert [type(op) for op in ops] == [Create] and rig.names() == {"INBOX", "Work", "Work (2)"}
+    assert [type(op) for op in rig.see(FoundFolder("Work (2)", OTHER, 9))] == [Delete] and len(rig.names()) == 2
+
+
+def test_subscriptions_are_followed_and_go_along_with_a_rename() -> None:
+    rig = Rig()
+    rig.lsub = {"Work", "no such"}
+    assert [type(op) for op in rig.see()] == [Subscribe]
+    rig.works()
+    assert [type(op) for op in rig.see(FoundFolder("Play", WORK))] == [Rename]
+    assert SubscribeBox("alice", WORK, "Play", True) in rig.works()
+    rig.lsub = set()
+    assert [type(op) for op in rig.see()] == [Unsubscribe]
+
+
+def test_users_of_before_are_listed_at_the_start() -> None:
+    rig = Rig()
+    node = Node("a", Members((Member("a"),)), rig.rows, 0.0, NodeOptions(expunge_guard=GUARD))
+    assert node.folders is not None and node.folders.orders((), 0.0) == [FolderOrder("alice", frozenset({INBOX, WORK}))]
+    assert node.folders.orders((), 0.0) == [], "until it is done"
