@@ -119,7 +119,9 @@ class App:
         self.streams = streams = optional.stream_server(
             node, dispatcher, clients, self.turns, event_log, faults, handshakes, clock, log
         )
-        self.mailboxes = mailboxes = optional.mailbox_server(node, tls, handshakes, clock, randomness, log, streams)
+        self.mailboxes = mailboxes = optional.mailbox_server(
+            node, tls, handshakes, clock, randomness, log, event_log, streams
+        )
         supervision = Supervision(node, os.environ)
         use = ProcessUse(node, clock)
         ports = Ports(node, clients, handshakes, [port for port in (streams, mailboxes) if port is not None], log)

@@ -49,6 +49,7 @@ def mailbox_server(
     clock: Clock,
     randomness: Randomness,
     log: Log,
+    event_log: EventLog,
     streams: StreamServer | None,
 ) -> MailboxServer | None:
     """What keeps mailboxes, if `mailbox-port` is set, and tells what becomes of them by `streams`. Raises
@@ -58,7 +59,7 @@ def mailbox_server(
     from pyrepl.daemon.mailbox.server import MailboxServer
 
     tell = None if streams is None else streams.own_stream("mailboxes").append
-    return MailboxServer(node, tls, handshakes, clock, randomness, log, tell)
+    return MailboxServer(node, tls, handshakes, clock, randomness, log, event_log, tell)
 
 
 def mailbox_deeds(mailboxes: MailboxServer | None, clients: Clients) -> Deeds:

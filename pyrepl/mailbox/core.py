@@ -310,7 +310,9 @@ class Core:
         self._add_works(effects.works)
         self.unsettled.update(effects.unplaced)
         for box, uid in effects.burned:
-            self.note("uid_burned", f"{box} {uid}")
+            row = self.rows.box(box)
+            assert row is not None
+            self.note("uid_burned", f"{row.user} {row.name} {uid}")
 
     def _add_works(self, works: list[Work]) -> None:
         """What comes back is not taken away any more."""

@@ -242,10 +242,10 @@ class Mastering:
         elif isinstance(event, Arrived):
             self._arrived(event)
         elif isinstance(event, StaleGive):
-            self.core.note("stale_give", event.box)
+            self.core.note("stale_give", self._called(event.box))
         elif isinstance(event, Lost) and now >= self._renewed_at + self.options.root.lease_s:
             self._renewed_at = now
-            self.core.note("mastership_lost", event.box)
+            self.core.note("mastership_lost", self._called(event.box))
             self.root.renew(now)
 
     def _ask(self, event: AskFor) -> None:
@@ -290,6 +290,10 @@ class Mastering:
             last = self.blocks.first(box.uidnext, MASTER) + self.blocks.takeover_gap(epochs) - 1
             last = min(last, LAST_UID)
             self.core.do([Renumber(user=box.user, box=by_guid(box), to=((last, last),), token=event.token)])
+
+    def _called(self, guid: str) -> str:
+        box = self._box(guid)
+        return f"{box.user} {box.name}"
 
     def _box(self, guid: str) -> BoxRow:
         box = self.core.rows.box(guid)

@@ -247,7 +247,7 @@ class Node:
             return
         uids = self.mastering.blocks.some(self.core.merger.least_uid(box), MASTER, len(rows))
         if not uids:
-            self.core.note("uids_run_out", guid)
+            self.core.note("uids_run_out", f"{box.user} {box.name}")
             return
         rows = rows[: len(uids)]
         op = Renumber(

@@ -1502,12 +1502,147 @@ class MailboxClientRefused(Event):
 
 
 @final
-class MailboxNoted(Event):
-    """What the machine of mailboxes tells: `name` is the kind of thing, `about` the mailbox, node or op."""
-
-    kind: str
+class MailboxApart(Event):
     about: str
-    TEXT: ClassVar[str] = "Mailboxes: {kind} {about}"
+    LEVEL: ClassVar[Level] = Level.WARNING
+    TEXT: ClassVar[str] = (
+        "Mailboxes: apart {about}: this node sees no majority of the members, and does with new mail as"
+        " mailbox-apart says"
+    )
+
+
+@final
+class MailboxTogether(Event):
+    about: str
+    TEXT: ClassVar[str] = "Mailboxes: together {about}: this node sees a majority of the members again"
+
+
+@final
+class MailboxSingleCopy(Event):
+    about: str
+    TEXT: ClassVar[str] = "Mailboxes: single_copy {about}: no other member has this change yet"
+
+
+@final
+class MailboxUidBurned(Event):
+    about: str
+    LEVEL: ClassVar[Level] = Level.WARNING
+    TEXT: ClassVar[str] = "Mailboxes: uid_burned {about}: two messages had this UID, so one of them gets another"
+
+
+@final
+class MailboxUidsRunOut(Event):
+    about: str
+    LEVEL: ClassVar[Level] = Level.WARNING
+    TEXT: ClassVar[str] = "Mailboxes: uids_run_out {about}: no UIDs are left here. MAILBOX RENEW begins again with 1"
+
+
+@final
+class MailboxExpungeGuard(Event):
+    about: str
+    LEVEL: ClassVar[Level] = Level.WARNING
+    TEXT: ClassVar[str] = (
+        "Mailboxes: expunge_guard {about}: so many messages are missing from the Maildir at once, and none of"
+        " them counts as expunged. Put their files back, or say MAILBOX ALLOW"
+    )
+
+
+@final
+class MailboxFlagsDiffer(Event):
+    about: str
+    LEVEL: ClassVar[Level] = Level.WARNING
+    TEXT: ClassVar[str] = (
+        "Mailboxes: flags_differ {about}: so many messages have other flags in the Maildir than this node"
+        " knows. That may be an accident, and nothing is done"
+    )
+
+
+@final
+class MailboxGateFailed(Event):
+    about: str
+    LEVEL: ClassVar[Level] = Level.WARNING
+    TEXT: ClassVar[str] = "Mailboxes: gate_failed {about}: the gate could not be moved, and it is tried again"
+
+
+@final
+class MailboxFaultyMailProcess(Event):
+    about: str
+    LEVEL: ClassVar[Level] = Level.WARNING
+    TEXT: ClassVar[str] = "Mailboxes: faulty_mail_process {about}: a mail process did what it may not"
+
+
+@final
+class MailboxTextMissing(Event):
+    about: str
+    LEVEL: ClassVar[Level] = Level.WARNING
+    TEXT: ClassVar[str] = (
+        "Mailboxes: text_missing {about}: the text of this message is gone from the Maildir. Another member"
+        " is asked for it"
+    )
+
+
+@final
+class MailboxMissing(Event):
+    about: str
+    LEVEL: ClassVar[Level] = Level.WARNING
+    TEXT: ClassVar[str] = (
+        "Mailboxes: mailbox_missing {about}: the Maildir does not have this mailbox. Put its folder back, or"
+        " delete the mailbox by a mail program"
+    )
+
+
+@final
+class MailboxUnknown(Event):
+    about: str
+    LEVEL: ClassVar[Level] = Level.WARNING
+    TEXT: ClassVar[str] = (
+        "Mailboxes: mailbox_unknown {about}: the Maildir has this mailbox, and this node does not know it. It"
+        " is left alone"
+    )
+
+
+@final
+class MailboxMailMissing(Event):
+    about: str
+    LEVEL: ClassVar[Level] = Level.WARNING
+    TEXT: ClassVar[str] = (
+        "Mailboxes: mail_missing {about}: so many messages are missing from the Maildir. Put their files"
+        " back; without mailbox-gate on nothing else is done about it"
+    )
+
+
+@final
+class MailboxMailUnknown(Event):
+    about: str
+    LEVEL: ClassVar[Level] = Level.WARNING
+    TEXT: ClassVar[str] = (
+        "Mailboxes: mail_unknown {about}: so many messages in the Maildir are not known to this node. They"
+        " are left alone"
+    )
+
+
+@final
+class MailboxStaleGive(Event):
+    about: str
+    LEVEL: ClassVar[Level] = Level.VERBOSE
+    TEXT: ClassVar[str] = "Mailboxes: stale_give {about}: a mastership came too late, and is void"
+
+
+@final
+class MailboxMastershipLost(Event):
+    about: str
+    TEXT: ClassVar[str] = (
+        "Mailboxes: mastership_lost {about}: nobody gives this mastership. A new epoch begins, in which the root has it"
+    )
+
+
+@final
+class MailboxNeedsState(Event):
+    about: str
+    LEVEL: ClassVar[Level] = Level.WARNING
+    TEXT: ClassVar[str] = (
+        "Mailboxes: needs_state {about}: this member lacks changes that are not in the journal any more"
+    )
 
 
 @final

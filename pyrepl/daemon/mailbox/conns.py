@@ -33,6 +33,7 @@ from pyrepl.mailbox.told import Row
 from pyrepl.mailbox.verbs import Command, Lock, Op
 from pyrepl.mailbox.words import Dot
 from pyrepl.observability import events
+from pyrepl.observability.telling.mailboxes import MailboxTeller
 
 FIRST_PAUSE_S: Final = 10.0
 MOST_PAUSE_S: Final = 3600.0
@@ -71,6 +72,7 @@ class Conns:
         self,
         clock: Clock,
         log: Log,
+        teller: MailboxTeller,
         call_in_loop: Callable[..., object],
         tell: Callable[[Row], None] | None,
     ) -> None:
@@ -91,6 +93,7 @@ class Conns:
         """An operator has ended all this (MAILBOX LEAVE)."""
         self._clock: Final = clock
         self._log: Final = log
+        self._teller: Final = teller
         self._call_in_loop: Final = call_in_loop
         self._tell: Final = tell
         self._came = 0
@@ -156,7 +159,7 @@ class Conns:
         elif isinstance(conn.talk, PeerLink) and self.shunned.until(opened.node) > self.now():
             conn.refuse("what this node said before made the other begin again: it is not heard for a while")
         elif isinstance(conn.talk, PeerLink):
-            self._log(events.MailboxLinkUp(opened.node, conn.addr))
+            self._teller.link_up(opened.node, conn.addr)
             self.keeping.driver.tell(partial(self._link_up, conn, opened.node))
         else:
             self._came += 1
@@ -195,7 +198,7 @@ class Conns:
         name = self._names.pop(conn, "")
         if isinstance(conn.talk, PeerLink):
             if conn.talk.peer:
-                self._log(events.MailboxLinkLost(conn.talk.peer, conn.addr, lost.reason))
+                self._teller.link_lost(conn.talk.peer, conn.addr, lost.reason)
             if self.keeping is not None:
                 self.keeping.driver.tell(partial(self._link_down, conn, conn.talk.peer))
         elif lost.is_fault:
@@ -239,16 +242,16 @@ class Conns:
         self.tally.notices[notice.name] += 1
         if notice.name in ("apart", "together"):
             self.tally.apart(notice.name == "apart", self.now())
-        self._log(events.MailboxNoted(notice.name, notice.about))
+        self._teller.noted(notice.name, notice.about)
 
     def refused(self, reason: str) -> None:
-        self._log(events.MailboxesRefused(reason))
+        self._teller.refused(reason)
 
     def stopped(self, user: str, reason: str) -> None:
-        self._log(events.MailboxUserStopped(user, reason))
+        self._teller.stopped(user, reason)
 
     def resumed(self, user: str) -> None:
-        self._log(events.MailboxUserResumed(user))
+        self._teller.resumed(user)
 
     # In a round
 

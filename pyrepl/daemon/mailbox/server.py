@@ -17,6 +17,7 @@ from pyrepl.config.mailbox_kinds import MailboxMember
 from pyrepl.daemon.clients.client_conn import names_of
 from pyrepl.daemon.clients.listener import Listener, hand_on_plain
 from pyrepl.daemon.clock import Clock
+from pyrepl.daemon.eventlog.event_log import EventLog
 from pyrepl.daemon.log_sink import Log
 from pyrepl.daemon.mailbox.configured import Configured, configured
 from pyrepl.daemon.mailbox.conns import Conns, MemberFault
@@ -42,6 +43,8 @@ from pyrepl.mailbox.told import Row
 from pyrepl.mailbox.verbs import Side
 from pyrepl.node.node import Node
 from pyrepl.observability import events
+from pyrepl.observability.telling.mailboxes import MailboxTeller
+from pyrepl.observability.telling.voice import Voice
 
 AGAIN_S: Final = 1.0
 """After a failure, when everything is opened anew."""
@@ -61,6 +64,7 @@ class MailboxServer(Service):
         clock: Clock,
         randomness: Randomness,
         log: Log,
+        event_log: EventLog,
         tell: Callable[[Row], None] | None,
     ) -> None:
         """`tell` takes rows of the stream `mailboxes`, if there is one. Raises ConfigError for directives that cannot
@@ -71,9 +75,10 @@ class MailboxServer(Service):
         self._clock: Final = clock
         self._randomness: Final = randomness
         self._log: Final = log
+        self._teller: Final = MailboxTeller(Voice(log, event_log))
         self._loop: Final = asyncio.get_running_loop()
         self.conf: Final[Configured] = configured(settings, randomness.fraction())
-        self.conns: Final = Conns(clock, log, self._loop.call_soon_threadsafe, tell)
+        self.conns: Final = Conns(clock, log, self._teller, self._loop.call_soon_threadsafe, tell)
         node.streams.mailboxes = self.figures = Figures(self.conf, self.conns, clock)
         self._tls: Final = tls
         hand_on = handshakes.begin_one if settings.tls_mailbox else hand_on_plain
@@ -134,7 +139,7 @@ class MailboxServer(Service):
 
     def _leave(self) -> None:
         self._end("this node has left")
-        self._log(events.MailboxesLeft(self.conf.name))
+        self._teller.left(self.conf.name)
 
     def _end(self, reason: str) -> None:
         if self._has_ended:
@@ -166,9 +171,9 @@ class MailboxServer(Service):
                 await keeping.driver.run()
             except MemberFault as error:
                 self.conns.shunned.add(error.peer, self._clock.now())
-                self._log(events.MailboxBegunAgain(str(error)))
+                self._teller.begun_again(str(error))
             except Exception as error:
-                self._log(events.MailboxBegunAgain(f"{type(error).__name__}: {error}"))
+                self._teller.begun_again(f"{type(error).__name__}: {error}")
             self._dialer.stop()
             self.conns.drop_all("this node begins again: come again")
             keeping.stop()
@@ -180,7 +185,7 @@ class MailboxServer(Service):
             try:
                 return self._open()
             except _CANNOT_OPEN as error:
-                self._log(events.MailboxBegunAgain(str(error)))
+                self._teller.begun_again(str(error))
 
     # Connections
 

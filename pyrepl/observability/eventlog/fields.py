@@ -45,10 +45,11 @@ HELP: Final[dict[str, str]] = {
     "uptime_s": "From the start to the end.",
     "role_before": "master or replica, before.",
     "cause": "Why, in one word: a code as INFO and the text log have it.",
-    "detail": "What the cause leaves open: the phase that timed out, the kind of load failure.",
+    "detail": "What the cause leaves open: the phase that timed out, the kind of load failure, the mailbox.",
     "by_bytes": "By how much a bound was missed: a request out of the backlog, a buffer over its limit.",
     "error": "The sentence for people.",
-    "peer": "The other node: a replica as ip:port that it announced, a master as host:port that it was configured as.",
+    "peer": "The other node: a replica as ip:port that it announced, a master as host:port that it was configured as;"
+    " one that keeps the same mailboxes by its mailbox-node.",
     "replid_before": "The replication id that the stream had.",
     "replid2": "The replication id before this one that is still good.",
     "fork_offset": "The cut up to which replid2 is good.",

@@ -424,6 +424,32 @@ class StreamSample(State):
     unread_bytes: int
 
 
+# --- mailboxes that several nodes keep -----------------------------------------------------------------------------
+
+
+@final
+class MailboxNoted(Record):
+    """Something happened to mailboxes; `cause` is the word that the log has for it, `detail` the mailbox or node."""
+
+    cause: str
+    detail: str
+
+
+@final
+class MailboxLinkUp(Record):
+    """Another member is linked; `peer` is its name."""
+
+    peer: str
+
+
+@final
+class MailboxLinkDown(Record):
+    """It is not any more."""
+
+    peer: str
+    error: str
+
+
 @final
 class EventsDropped(Note):
     """So many records before this one were not written: the disk was full or slow. Their `seq` are missing."""
