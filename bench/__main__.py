@@ -12,6 +12,7 @@ from bench import (
     during_sync,
     fullsync,
     latency,
+    mailboxes,
     memory,
     metrics,
     partial,
@@ -32,6 +33,7 @@ BENCHES = {
     "during-sync": during_sync,
     "fullsync": fullsync,
     "latency": latency,
+    "mailboxes": mailboxes,
     "memory": memory,
     "metrics": metrics,
     "partial": partial,
@@ -66,7 +68,8 @@ def main() -> None:
 
 def _named(rival: str) -> str:
     """A server, or a library of Python's, with its version."""
-    return f"{rival} ({finder.version(rival) if rival in finder.PEERS else importlib.metadata.version(rival)})"
+    is_server = rival in (*finder.PEERS, finder.DOVECOT)
+    return f"{rival} ({finder.version(rival) if is_server else importlib.metadata.version(rival)})"
 
 
 if __name__ == "__main__":

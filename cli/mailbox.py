@@ -129,18 +129,23 @@ def _is_in_trouble(found: dict[str, Any]) -> bool:
     )
 
 
+def _apart(found: dict[str, Any]) -> str:
+    return f", APART for {found.get('apart-seconds', 0)} s" if found["apart"] else ""
+
+
 def _table(found: dict[str, Any]) -> str:
     """For people."""
     head = (
         f"node {found['node']}, root {found['root'] or 'unknown'} of epoch {found['epoch']}"
-        f"{', APART' if found['apart'] else ''}; {found['ops']} ops, {found['ops-waiting']} wait,"
+        f"{_apart(found)}; {found['ops']} ops, {found['ops-waiting']} wait,"
         f" {found['mail-processes']} mail processes"
     )
-    lines = [("member", "address", "link", "lag in ops")]
+    lines = [("member", "address", "link", "lag in ops", "in ms")]
     for each in found["members"]:
         kind = f"{each['name']} (witness)" if each["witness"] else each["name"]
-        lines.append((kind, each["address"], each["link"], str(each.get("lag-ops", "-"))))
-    widths = [max(len(line[place]) for line in lines) for place in range(4)]
+        lags = (str(each.get(name, "-")) for name in ("lag-ops", "lag-ms"))
+        lines.append((kind, each["address"], each["link"], *lags))
+    widths = [max(len(line[place]) for line in lines) for place in range(5)]
     stopped = [
         f"{each['user']} stands still, {each['works-owed']} works are owed: {each['why']}" for each in found["stopped"]
     ]

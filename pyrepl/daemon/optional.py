@@ -68,4 +68,4 @@ def mailbox_deeds(mailboxes: MailboxServer | None, clients: Clients) -> Deeds:
         return mailboxes_off.deeds()
     from pyrepl.daemon.mailbox.deeds import MailboxDeeds
 
-    return MailboxDeeds(mailboxes.conf, mailboxes.conns, clients, mailboxes.leave).deeds
+    return MailboxDeeds(mailboxes.conf, mailboxes.conns, clients, mailboxes.figures, mailboxes.leave).deeds

@@ -105,6 +105,7 @@ what makes a wheel of ours."""
 
 LEAST_JAVA: Final = 17
 
+DOVECOT: Final = "dovecot"
 DOVECOT_PACKAGES: Final = ("dovecot-imapd", "dovecot-lmtpd")
 DOVECOT_VERSION: Final = "2.3."
 
@@ -282,7 +283,9 @@ def _says(command: list[str | Path]) -> str:
 
 
 def version(kind: str) -> str:
-    """What a server says of itself, as "7.0.15"."""
+    """What a server says of itself, as "7.0.15"; Dovecot is one too."""
+    if kind == DOVECOT:
+        return _says([str(dovecot()), "--version"]).split()[0]
     done = subprocess.run([server(kind), "--version"], capture_output=True, text=True, timeout=20, check=True)
     found = re.search(r"v=(\S+)", done.stdout)
     assert found, done.stdout

@@ -14,6 +14,7 @@ from pyrepl.commands.engine.effects import AskMailboxes, MailboxQuestion
 from pyrepl.daemon.clients.clients import Clients
 from pyrepl.daemon.mailbox.configured import Configured
 from pyrepl.daemon.mailbox.conns import Conns
+from pyrepl.daemon.mailbox.figures import Figures
 from pyrepl.daemon.performer import Deeds
 from pyrepl.errors import CommandError, PeerError
 from pyrepl.mailbox.answers import No, Ok, Reason
@@ -22,6 +23,7 @@ from pyrepl.mailbox.node import Node
 from pyrepl.mailbox.rows import BoxRow
 from pyrepl.mailbox.verbs import Check, Command
 from pyrepl.mailbox.words import box_name
+from pyrepl.node.mailboxes import MailboxMember
 from pyrepl.node.waits import WorkWait
 from pyrepl.resp.reply import OK, Reply
 
@@ -39,11 +41,14 @@ _NOT_READY: Final = CommandError("ERR mailboxes are not ready: ask again")
 class MailboxDeeds:
     """The answers of one node."""
 
-    def __init__(self, conf: Configured, conns: Conns, clients: Clients, leave: Callable[[], None]) -> None:
+    def __init__(
+        self, conf: Configured, conns: Conns, clients: Clients, figures: Figures, leave: Callable[[], None]
+    ) -> None:
         """`leave` ends all that the node does with mailboxes, after this turn."""
         self._conf: Final = conf
         self._conns: Final = conns
         self._clients: Final = clients
+        self._figures: Final = figures
         self._leave: Final = leave
 
     @property
@@ -128,11 +133,12 @@ class MailboxDeeds:
             b"epoch": root.epoch,
             b"state": root.state.value.encode(),
             b"apart": int(node.mastering.tracker.is_apart),
+            b"apart-seconds": int(self._conns.tally.apart_for_s(self._conns.now())),
             b"ops": sum(node.core.causal.held.values()),
             b"ops-waiting": node.core.causal.count,
             b"mail-processes": len(self._conns.clients),
             b"stopped": self._stopped(),
-            b"members": [self._member(node, name) for name in self._conf.members.names],
+            b"members": [self._member(node, one) for one in self._figures.members],
         }
 
     def _stopped(self) -> Reply:
@@ -144,17 +150,15 @@ class MailboxDeeds:
             for user, each in sorted(standing.items())
         ]
 
-    def _member(self, node: Node, name: str) -> Reply:
-        address, peer = self._conf.addresses[name], node.core.peers.get(name)
+    def _member(self, node: Node, one: MailboxMember) -> Reply:
         shown: dict[Reply, Reply] = {
-            b"name": name.encode(),
-            b"address": f"{address.host}:{address.port}".encode(),
-            b"link": b"self" if name == node.name else b"up" if name in self._conns.links else b"down",
-            b"witness": int(address.is_witness),
+            b"name": one.name.encode(),
+            b"address": one.address.encode(),
+            b"link": one.link.encode(),
+            b"witness": int(self._conf.addresses[one.name].is_witness),
         }
-        if peer is not None:
-            held = node.core.causal.held
-            shown[b"lag-ops"] = sum(max(0, seq - peer.held.get(origin, 0)) for origin, seq in held.items())
+        if one.name in node.core.peers:
+            shown |= {b"lag-ops": one.lag_ops, b"lag-ms": one.lag_ms}
         return shown
 
 

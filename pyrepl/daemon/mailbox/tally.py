@@ -21,10 +21,13 @@ class Tally:
 
     def apart(self, is_apart: bool, now: float) -> None:
         """The node is apart from now on, or is not."""
-        if self._apart_at is not None:
-            self._apart_s += now - self._apart_at
+        self._apart_s += self.apart_for_s(now)
         self._apart_at = now if is_apart else None
+
+    def apart_for_s(self, now: float) -> float:
+        """For how long it is apart by now; 0 if it is not."""
+        return 0.0 if self._apart_at is None else now - self._apart_at
 
     def apart_s(self, now: float) -> float:
         """How long it was apart, until now."""
-        return self._apart_s + (0.0 if self._apart_at is None else now - self._apart_at)
+        return self._apart_s + self.apart_for_s(now)

@@ -22,13 +22,14 @@ STATUS: Any = {
     b"epoch": 7,
     b"state": b"following",
     b"apart": 0,
+    b"apart-seconds": 0,
     b"ops": 12,
     b"ops-waiting": 0,
     b"mail-processes": 2,
     b"stopped": [],
     b"members": [
         {b"name": b"a", b"address": b"10.0.0.1:7390", b"link": b"self", b"witness": 0},
-        {b"name": b"b", b"address": b"10.0.0.2:7390", b"link": b"up", b"witness": 0, b"lag-ops": 0},
+        {b"name": b"b", b"address": b"10.0.0.2:7390", b"link": b"up", b"witness": 0, b"lag-ops": 0, b"lag-ms": 0},
         {b"name": b"w", b"address": b"10.0.0.3:7390", b"link": b"up", b"witness": 1},
     ],
 }
@@ -68,10 +69,10 @@ def test_all_is_in_order() -> None:
     assert result.exit_code == 0
     assert result.output.splitlines() == [
         "node a, root b of epoch 7; 12 ops, 0 wait, 2 mail processes",
-        "member       address        link  lag in ops",
-        "a            10.0.0.1:7390  self  -",
-        "b            10.0.0.2:7390  up    0",
-        "w (witness)  10.0.0.3:7390  up    -",
+        "member       address        link  lag in ops  in ms",
+        "a            10.0.0.1:7390  self  -           -",
+        "b            10.0.0.2:7390  up    0           0",
+        "w (witness)  10.0.0.3:7390  up    -           -",
     ]
 
 

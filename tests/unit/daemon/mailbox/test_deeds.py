@@ -27,11 +27,11 @@ async def test_what_an_operator_asks(tmp_path: Path) -> None:
         asking = await nodes["a"].peer()
         assert await asking.say("MAILBOX CHECK alice") == "OK"
         status = pairs(await asking.say("MAILBOX STATUS"))
-        assert status[b"node"] == b"a" and status[b"ops"] == 2 and status[b"apart"] == 0
+        assert status[b"node"] == b"a" and status[b"ops"] == 2 and status[b"apart"] == status[b"apart-seconds"] == 0
         assert status[b"root"] in (b"a", b"b") and status[b"mail-processes"] == 1
         one, two = map(pairs, status[b"members"])
         assert (one[b"name"], one[b"link"]) == (b"a", b"self") and b"lag-ops" not in one
-        assert (two[b"name"], two[b"link"], two[b"lag-ops"]) == (b"b", b"up", 0)
+        assert (two[b"name"], two[b"link"], two[b"lag-ops"], two[b"lag-ms"]) == (b"b", b"up", 0, 0)
         [box] = map(pairs, await asking.say("MAILBOX INFO alice"))
         assert box[b"name"] == b"INBOX" and box[b"uidnext"] == 2 and box[b"highest-modseq"] == 1
         assert [box] == list(map(pairs, await asking.say("MAILBOX INFO alice inbox")))

@@ -15,4 +15,4 @@ def test_times_apart_are_added_up() -> None:
     tally.apart(False, 20.0)
     assert tally.apart_s(30.0) == 4.0
     tally.apart(True, 40.0)
-    assert tally.apart_s(41.5) == 5.5
+    assert tally.apart_s(41.5) == 5.5 and tally.apart_for_s(41.5) == 1.5
