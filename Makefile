@@ -21,7 +21,7 @@ PIP := $(BIN)/pip install -q --disable-pip-version-check
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo demo-mailboxes build test test-pure matrix simulate fuzz bench lint format site man picture peers clean
+.PHONY: help demo demo-mailboxes build test test-pure matrix simulate fuzz bench lint format site man picture fresh peers clean
 
 help:
 	@echo "make demo     a master, a replica, a cut and its healing, on this machine, in a minute"
@@ -39,6 +39,7 @@ help:
 	@echo "make site     the manual as a site, in build/manual/site"
 	@echo "make man      pages for man(1), in build/manual/man"
 	@echo "make picture  the picture of README.md, anew"
+	@echo "make fresh    the demo, and the ways to install, on bare roots of Debian 12 and 13 (STEPS=test: all tests too)"
 	@echo "make clean    remove .venv and .peers"
 
 $(BIN)/python:
@@ -138,6 +139,12 @@ man: .venv/.installed
 # What README.md shows, drawn of real servers.
 picture: peers build
 	$(BIN)/python -m manual.picture docs/images/status.svg
+
+# Roots of Debian 12 and 13, in build/fresh; as root. STEPS and SUITES choose: tests/fresh/__main__.py has what there is.
+STEPS ?=
+SUITES ?= bookworm trixie
+fresh: .venv/.for-tests
+	$(BIN)/python -m tests.fresh $(STEPS) --suites $(SUITES)
 
 format: .venv/.for-tests
 	$(BIN)/ruff check --fix $(SOURCES)

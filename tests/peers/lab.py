@@ -19,16 +19,18 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
-from typing import Final, Self
+from typing import TYPE_CHECKING, Final, Self
 
 from tests.peers import finder
-from tests.peers.certificates import Authority
 from tests.peers.ports import HOST, free_port
 from tests.peers.wire import ErrorReply, Reply, Wire, Word
 
 START_S: Final = 60.0
 STOP_S: Final = 60.0
 """A node that needs longer after SIGTERM is killed. Its promise is ten seconds, on a machine that lets it work."""
+
+if TYPE_CHECKING:
+    from tests.peers.certificates import Authority
 
 COMMON: Final[dict[str, str]] = {
     "bind": HOST,
@@ -231,6 +233,9 @@ class Lab:
     def authority(self) -> Authority:
         """The CA that the nodes of this test share, where they speak TLS."""
         if self._authority is None:
+            # It needs a package of the tests, which `make demo` has not.
+            from tests.peers.certificates import Authority
+
             self._authority = Authority(self.folder / "tls")
         return self._authority
 

@@ -1,0 +1,100 @@
+"""A root of Debian's in a folder, as bare as debootstrap makes it, and commands that run in a copy of it.
+
+It reads packages from the mirror that this machine uses, and packages of Python as this machine does: what tells
+programs where those are (resolver, certificates, pip's settings) is carried over, and nothing else.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Final
+
+from tests.peers import debian
+
+CARRIED: Final = (
+    "/etc/resolv.conf",
+    "/etc/hosts",
+    "/etc/ssl/certs/ca-certificates.crt",
+    "/etc/pip.conf",
+    "/etc/xdg/pip",
+)
+HOME: Final = "/srv"
+"""Of who runs the steps; pip's settings of who runs us are carried there."""
+PASSED_ON: Final = ("PIP_CERT", "PIP_DEFAULT_TIMEOUT", "SSL_CERT_FILE", "http_proxy", "https_proxy", "no_proxy")
+BARE: Final = ("ca-certificates",)
+"""What a root has besides the packages without which Debian is none."""
+
+_INSIDE: Final = """
+mount -t proc proc "$1/proc"
+mount --rbind /dev "$1/dev"
+exec chroot "$1" /bin/bash -euo pipefail -c "$2"
+"""
+
+
+class CannotBeMade(Exception):
+    """A root could not be made; the text says why."""
+
+
+def base(suite: str, folder: Path) -> Path:
+    """The root of that suite, made once and kept below `folder`. Raises CannotBeMade, PeerMissing."""
+    done, making = folder / f"{suite}.root", folder / f"{suite}.making"
+    if done.exists():
+        return done
+    if os.geteuid() != 0:
+        raise CannotBeMade("only root can make roots of Debian: run it as root")
+    debian.install(["debootstrap"])
+    folder.mkdir(parents=True, exist_ok=True)
+    shutil.rmtree(making, ignore_errors=True)
+    tell(f"making a root of {suite}")
+    command = ["debootstrap", "--variant=minbase", f"--include={','.join(BARE)}", suite, str(making), mirror()]
+    made = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+    if made.returncode:
+        raise CannotBeMade(f"debootstrap cannot make {suite}: {made.stdout.strip().splitlines()[-1]}")
+    making.rename(done)
+    return done
+
+
+def mirror() -> str:
+    """Where this machine gets its own packages from, as apt says. Raises CannotBeMade."""
+    command = ["apt-get", "indextargets", "--format", "$(SITE)", "Created-By: Packages", "Origin: Debian"]
+    sites = subprocess.run(command, capture_output=True, text=True, check=False).stdout.split()
+    site = next((site for site in sites if not site.rstrip("/").endswith("-security")), None)
+    if site is None:
+        raise CannotBeMade("apt names no mirror of Debian on this machine: apt-get update")
+    return site
+
+
+def copy(root: Path, target: Path) -> None:
+    """A root to be used up, with what programs need to reach the registries."""
+    shutil.rmtree(target, ignore_errors=True)
+    subprocess.run(["cp", "-a", "--reflink=auto", str(root), str(target)], check=True)
+    carried = {name: name for name in CARRIED} | {str(Path.home() / ".config/pip"): f"{HOME}/.config/pip"}
+    for name, inside in carried.items():
+        source, place = Path(name), target / inside.lstrip("/")
+        if source.is_dir():
+            shutil.copytree(source, place, dirs_exist_ok=True)
+        elif source.exists():
+            place.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(source, place)
+
+
+def run(root: Path, script: str, log: Path) -> int:
+    """Run it there by bash, to its end; the exit status. All that it started ends with it, and with us."""
+    environment = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
+    environment |= {"PATH": "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin", "HOME": HOME, "LC_ALL": "C.UTF-8"}
+    environment |= {"DEBIAN_FRONTEND": "noninteractive"}
+    apart = ["unshare", "--mount", "--pid", "--fork", "--kill-child"]
+    command = [*apart, "bash", "-euc", _INSIDE, "bash", str(root), script]
+    with log.open("ab") as out:
+        return subprocess.run(
+            command, env=environment, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT, check=False
+        ).returncode
+
+
+def tell(text: str) -> None:
+    """A line of progress."""
+    print(text, file=sys.stderr, flush=True)
