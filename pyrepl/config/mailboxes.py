@@ -110,6 +110,16 @@ class Mailboxes:
     mailbox_tenure = Directive(
         Integer(0, DAY_MS), 20, "Milliseconds for which a mailbox stays with a node that others want.", mutable=False
     )
+    mailbox_min_acks = Directive(
+        Integer(1, 15),
+        1,
+        "So many other nodes have a change on disk before the mail process that made it is answered, or as many as can"
+        " be reached; the answer says how many.",
+        mutable=False,
+    )
+    mailbox_ack_timeout = Directive(
+        Integer(1, DAY_MS), 5000, "Milliseconds after which it is answered, whoever has it.", mutable=False
+    )
     mailbox_workers = Directive(
         Integer(1, 64), 4, "Threads that write to Maildirs; all of a user's mail is one thread's.", mutable=False
     )

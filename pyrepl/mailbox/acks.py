@@ -2,8 +2,8 @@
 
 Not here: how members are told of ops (core.py).
 
-One is answered when another node has its op on disk; if none can be reached, at once, with acks=0 and the notice
-`single_copy`; the same when none has answered after ACK_TIMEOUT_S.
+One is answered when as many other nodes have its op on disk as are wanted, or as can be reached, if these are fewer;
+and when the time is over. The answer says how many have it: with acks=0 it comes with the notice `single_copy`.
 """
 
 from __future__ import annotations
@@ -15,12 +15,18 @@ from pyrepl.mailbox.codec import UNTAGGED
 from pyrepl.mailbox.core import Core
 from pyrepl.mailbox.words import Dot
 
-ACK_TIMEOUT_S: Final = 5.0
 OPS: Final = "o"
 
 
+class AckOptions(NamedTuple):
+    """`wanted`: `mailbox-min-acks`, at least 1; `timeout_s`: `mailbox-ack-timeout`."""
+
+    wanted: int = 1
+    timeout_s: float = 5.0
+
+
 class _Ack(NamedTuple):
-    """Somebody waits until another node has the op `at`."""
+    """Somebody waits until other nodes have the op `at`."""
 
     client: str
     tag: str
@@ -33,8 +39,9 @@ class _Ack(NamedTuple):
 class Acks:
     """All that wait."""
 
-    def __init__(self, core: Core) -> None:
+    def __init__(self, core: Core, options: AckOptions) -> None:
         self.core: Final = core
+        self.options: Final = options
         self._waiting: list[_Ack] = []
         """By `until`: all wait for as long."""
         self._seen: tuple[object, ...] | None = None
@@ -49,11 +56,11 @@ class Acks:
         return f"{OPS}{self._made}"
 
     def wait(self, client: str, tag: str, at: Dot | None, answer: Ok, now: float) -> None:
-        """Answer when another node has the op `at`."""
+        """Answer when other nodes have the op `at`."""
         assert at is not None
         if tag != UNTAGGED:
             self._seen = None
-            self._waiting.append(_Ack(client, tag, at, answer, now + ACK_TIMEOUT_S))
+            self._waiting.append(_Ack(client, tag, at, answer, now + self.options.timeout_s))
 
     def acked(self, peer: str, at: Dot) -> None:
         """`peer` answered that it has an op on disk, and so all before it of this origin."""
@@ -64,18 +71,18 @@ class Acks:
         self._waiting = [ack for ack in self._waiting if ack.client != client]
 
     def tick(self, now: float) -> None:
-        """Answer those whose op another node has, and those for whom none can be reached."""
+        """Answer those whose op enough other nodes have, and those for whom no more can be reached."""
         # Asked at each step of the node. What others hold only grows, so the sum tells whether it did.
         seen = tuple((peer.is_up, sum(peer.held.values())) for peer in self.core.peers.values())
         if not self._waiting or (seen == self._seen and now < self._waiting[0].until):
             return
         left: list[_Ack] = []
-        vectors = [peer.held for peer in self.core.peers.values()]
-        is_linked = any(peer.is_up for peer in self.core.peers.values())
+        peers = tuple(self.core.peers.values())
         for ack in self._waiting:
-            acks = sum(held.get(ack.at.origin, 0) >= ack.at.seq for held in vectors)
-            can_wait = is_linked and now < ack.until
-            if not acks and can_wait:
+            having = [peer.held.get(ack.at.origin, 0) >= ack.at.seq for peer in peers]
+            acks = sum(having)
+            within_reach = sum(peer.is_up or has for peer, has in zip(peers, having, strict=True))
+            if acks < min(self.options.wanted, within_reach) and now < ack.until:
                 left.append(ack)
                 continue
             if not acks and self.core.peers:

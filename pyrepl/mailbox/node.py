@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple, final
 
+from pyrepl.mailbox.acks import AckOptions
 from pyrepl.mailbox.answers import Bad, No, Ok
 from pyrepl.mailbox.checks import CHECK, Checks
 from pyrepl.mailbox.core import Core
@@ -59,6 +60,7 @@ class NodeOptions(NamedTuple):
     mastering: MasteringOptions = MasteringOptions()
     unix_s: float = 0.0
     expunge_guard: int | None = None
+    acks: AckOptions = AckOptions()
 
 
 @final
@@ -73,7 +75,7 @@ class Node:
         guard = options.expunge_guard
         self.core: Final = Core(name, rows, keepers, has_gates=guard is not None)
         self.mastering: Final = Mastering(self.core, members, now, options.mastering)
-        self.saving: Final = Saving(self.core, self.mastering)
+        self.saving: Final = Saving(self.core, self.mastering, options.acks)
         self.resync: Final = Resync(self.core, now)
         self.mending: Final = Mending(self.core, now)
         self.checks: Final = Checks(self.core)

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple, final
 
-from pyrepl.mailbox.acks import Acks
+from pyrepl.mailbox.acks import AckOptions, Acks
 from pyrepl.mailbox.answers import Bad, No, Ok, Reason
 from pyrepl.mailbox.codec import UNTAGGED
 from pyrepl.mailbox.core import Core
@@ -69,7 +69,7 @@ class _Saved(NamedTuple):
 class Saving:
     """All mail processes' LOCKs and SAVEs."""
 
-    def __init__(self, core: Core, mastering: Mastering) -> None:
+    def __init__(self, core: Core, mastering: Mastering, acks: AckOptions) -> None:
         self.core: Final = core
         self.mastering: Final = mastering
         self.tasks: Final = Tasks(mastering, lambda box: self.order(box).is_idle)
@@ -80,7 +80,7 @@ class Saving:
         self._deferred: list[_Deferred] = []
         self._again: list[tuple[float, str, Save, str]] = []
         """SAVEs that nobody would miss: when to try again, the mailbox's GUID, and the name of the text."""
-        self.acks: Final = Acks(core)
+        self.acks: Final = Acks(core, acks)
         self._made = 0
         mastering.on_lock = self._on_lock
 

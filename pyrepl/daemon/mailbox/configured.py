@@ -13,6 +13,7 @@ from pyrepl.config.settings import Settings
 from pyrepl.daemon.mailbox.files import DiskFiles
 from pyrepl.daemon.mailbox.maildirs_place import MaildirsPlace
 from pyrepl.errors import ConfigError
+from pyrepl.mailbox.acks import AckOptions
 from pyrepl.mailbox.mastering import MasteringOptions
 from pyrepl.mailbox.members import Member, Members
 from pyrepl.mailbox.root import RootOptions
@@ -38,6 +39,7 @@ class Configured(NamedTuple):
     talk: TalkOptions
     expunge_guard: int | None
     """None without gates."""
+    acks: AckOptions
     gates: bytes | None
     """What becomes of gates without a daemon, as their keeper is told it; None without gates."""
 
@@ -74,6 +76,7 @@ def configured(settings: Settings, jitter: float) -> Configured:
     return Configured(
         *(name, members, addresses, settings.mailbox_secret, folder / DATABASE, place, mastering, talk),
         expunge_guard=settings.mailbox_expunge_guard if has_gates else None,
+        acks=AckOptions(settings.mailbox_min_acks, settings.mailbox_ack_timeout / 1000),
         gates=_orphaned(settings, members, name) if has_gates else None,
     )
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 
+from pyrepl.mailbox.acks import AckOptions
 from pyrepl.mailbox.codec import Decoder, Line, encode
 from pyrepl.mailbox.mastering import MasteringOptions
 from pyrepl.mailbox.members import Member, Members
@@ -28,9 +29,19 @@ QUIET = frozenset({"ROOT-PING", "ACK", "SYNC", "PING"})
 class Cluster:
     """Nodes by name. A line that goes to a node arrives when `settle` runs, in the order in which it was said."""
 
-    def __init__(self, names: str = "ab", witnesses: str = "", *, accept: bool = True, shows: str = "") -> None:
+    def __init__(
+        self,
+        names: str = "ab",
+        witnesses: str = "",
+        *,
+        accept: bool = True,
+        shows: str = "",
+        acks: AckOptions | None = None,
+    ) -> None:
         self.members = Members(tuple(Member(name, name in witnesses) for name in names))
-        self.options = NodeOptions(MasteringOptions(tracker=TrackerOptions(accept=accept)), unix_s=1_795_333_408.0)
+        self.options = NodeOptions(
+            MasteringOptions(tracker=TrackerOptions(accept=accept)), unix_s=1_795_333_408.0, acks=acks or AckOptions()
+        )
         self.now = 0.0
         self.shows = set(shows.split())
         self.lines: list[str] = []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pyrepl.mailbox.acks import AckOptions
 from tests.scenario.mailbox.cluster import Cluster, ready, save
 
 
@@ -38,3 +39,41 @@ def test_v8_a_node_alone_answers_at_once() -> None:
     cluster.run(4)
     cluster.say("m1>a 1 CREATE alice INBOX")
     assert "a>m1 1 OK at=a:1 acks=0" in cluster.said("OK")
+
+
+def three(wanted: int) -> Cluster:
+    """Nodes a, b and c; a mailbox, and nothing more to be said."""
+    cluster = Cluster("abc", acks=AckOptions(wanted, 2.0))
+    cluster.run(4)
+    cluster.say("m1>a 1 CREATE alice INBOX")
+    cluster.run(1)
+    cluster.said()
+    return cluster
+
+
+def answers(cluster: Cluster) -> list[str]:
+    return [line.rpartition(" ")[2] for line in cluster.said("OK") if line.startswith("a>m1")]
+
+
+def test_v8_two_nodes_are_waited_for_where_two_are_wanted() -> None:
+    for wanted, expected in ((1, ["acks=1"]), (2, [])):
+        cluster = three(wanted)
+        cluster.held.add("c>a")
+        cluster.say("m1>a 2 SAVE alice INBOX " + save("G1"))
+        assert answers(cluster) == expected
+        cluster.held.clear()
+        cluster.settle()
+        assert answers(cluster) == [[], ["acks=2"]][wanted - 1]
+
+
+def test_v8_no_more_are_waited_for_than_can_be_reached() -> None:
+    cluster = three(2)
+    cluster.cut("a", "c")
+    cluster.say("m1>a 2 SAVE alice INBOX " + save("G1"))
+    assert answers(cluster) == ["acks=1"]
+    cluster.held.add("b>a")
+    cluster.say("m1>a 3 SAVE alice INBOX " + save("G2"))
+    cluster.run(1.9)
+    assert answers(cluster) == []
+    cluster.run(0.2)
+    assert answers(cluster) == ["acks=0"]
