@@ -1646,6 +1646,34 @@ class MailboxNeedsState(Event):
 
 
 @final
+class MailboxFoldersGuard(Event):
+    about: str
+    LEVEL: ClassVar[Level] = Level.WARNING
+    TEXT: ClassVar[str] = (
+        "Mailboxes: folders_guard {about}: INBOX, or so many folders that most of the user's mail would go along, are"
+        " missing, and none counts as deleted. Put them back, or say MAILBOX ALLOW for each"
+    )
+
+
+@final
+class MailboxFoldersFailed(Event):
+    about: str
+    LEVEL: ClassVar[Level] = Level.WARNING
+    TEXT: ClassVar[str] = (
+        "Mailboxes: folders_failed {about}. The user's folders cannot be listed, and it is tried again"
+    )
+
+
+@final
+class MailboxNoticed(Event):
+    """What has no line of its own."""
+
+    kind: str
+    about: str
+    TEXT: ClassVar[str] = "Mailboxes: {kind} {about}"
+
+
+@final
 class MailboxesRefused(Event):
     """It is tried each second until the disk takes it."""
 

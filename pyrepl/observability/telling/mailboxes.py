@@ -24,7 +24,8 @@ class MailboxTeller:
 
     def noted(self, kind: str, about: str) -> None:
         """What the machine noticed; `about` names the user and the mailbox, the node, or the op."""
-        self._say(lines_about(about)[kind](), MailboxNoted(kind, about))
+        line = lines_about(about).get(kind)
+        self._say(events.MailboxNoticed(kind, about) if line is None else line(), MailboxNoted(kind, about))
 
     def link_up(self, member: str, address: str) -> None:
         self._say(events.MailboxLinkUp(member, address), MailboxLinkUp(member))
@@ -68,5 +69,7 @@ def lines_about(about: str) -> dict[str, Callable[[], Event]]:
         "mail_unknown": lambda: events.MailboxMailUnknown(about),
         "stale_give": lambda: events.MailboxStaleGive(about),
         "mastership_lost": lambda: events.MailboxMastershipLost(about),
+        "folders_guard": lambda: events.MailboxFoldersGuard(about),
+        "folders_failed": lambda: events.MailboxFoldersFailed(about),
         "needs_state": lambda: events.MailboxNeedsState(about),
     }

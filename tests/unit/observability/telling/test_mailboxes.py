@@ -42,6 +42,8 @@ def noted() -> set[str]:
             name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
             if name in ("note", "Notice"):
                 found |= {text for each in ast.walk(node.args[0]) for text in texts(each)}
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "_tell":
+            found |= {text for each in node.args[1:2] for text in texts(each)}
     return found
 
 
@@ -67,8 +69,15 @@ def test_a_line_begins_with_the_word_and_what_it_is_about(kind: str) -> None:
     both = Both()
     both.teller.noted(kind, "alice INBOX 7")
     line, record = both.said
-    assert str(line).startswith(f"Mailboxes: {kind} alice INBOX 7: ")
+    assert str(line).startswith(f"Mailboxes: {kind} alice INBOX 7")
+    assert len(str(line)) > len(f"Mailboxes: {kind} alice INBOX 7: ")
     assert record == MailboxNoted(kind, "alice INBOX 7")
+
+
+def test_a_word_without_a_line_is_said_all_the_same() -> None:
+    both = Both()
+    both.teller.noted("something", "new")
+    assert both.said == ["Mailboxes: something new", MailboxNoted("something", "new")]
 
 
 def test_what_to_do_is_said() -> None:
