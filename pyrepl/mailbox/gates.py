@@ -36,6 +36,7 @@ from pyrepl.mailbox.rows import BoxRow
 from pyrepl.mailbox.saving import Saving
 from pyrepl.mailbox.sending import Counted
 from pyrepl.mailbox.store import MakeBox, RemoveBox, Work
+from pyrepl.mailbox.tracker_states import Phase
 from pyrepl.mailbox.verbs import Lock
 from pyrepl.mailbox.words import APART, Token
 
@@ -138,12 +139,16 @@ class Gates:
         self._gates: Final[dict[str, Gate]] = {}
         self._active: Final[set[str]] = set()
         self._allowed: Final[set[str]] = set()
+        self._unlooked: Final[set[str]] = set()
+        """Mailboxes of before the start, where a Dovecot may have done what nobody knows of."""
         self._apart_at = float("inf")
         """Since when this node is apart; infinity if it is not."""
         for user in core.rows.users():
             for box in core.rows.boxes(user):
                 if is_visible(core.rows, box):
                     self._add(box.guid)
+                    self._unlooked.add(box.guid)
+        mastering.may_clear = lambda: not self._unlooked
 
     def state(self, box: str) -> GateState | None:
         """None of a mailbox that is not here."""
@@ -223,6 +228,7 @@ class Gates:
         if order.work is GateWork.OPEN:
             self._count_wait(gate, now)
         if gate.state is GateState.SHUT:
+            self._unlooked.discard(gate.box)
             self._saving.unlock(CLIENT, gate.box, now)
             gate.has_changed = result.found is not None and result.found.unlisted > 0
             gate.again_at = now if gate.has_changed else float("inf")
@@ -257,10 +263,14 @@ class Gates:
     def _drop(self, box: str, now: float) -> None:
         if self._gates.pop(box, None) is not None:
             self._active.discard(box)
+            self._unlooked.discard(box)
             self._saving.unlock(CLIENT, box, now)
 
     def _review(self, gate: Gate, now: float) -> None:
         if gate.state is GateState.LOOSE:
+            if gate.box in self._unlooked and self._mastering.tracker.boxes[gate.box].phase is Phase.ARRIVING:
+                # What a Dovecot did before the start goes out before the mastership does.
+                self._lock(gate, now)
             gate.move(GateTrigger.BEGIN)
             gate.again_at = now
         elif gate.state is GateState.SHUT and gate.again_at <= now:
@@ -271,13 +281,16 @@ class Gates:
             self._review_open(gate, now)
 
     def _ask(self, gate: Gate, now: float) -> None:
-        box = self._core.rows.box(gate.box)
-        assert box is not None
         gate.again_at = float("inf")
         gate.wanted_at = min(gate.wanted_at, now)
         gate.move(GateTrigger.WANT)
-        self._saving.lock(CLIENT, UNTAGGED, box, Lock(user=box.user, box=by_guid(box), ascending=True), now)
+        self._lock(gate, now)
         self._hear(gate, now)
+
+    def _lock(self, gate: Gate, now: float) -> None:
+        box = self._core.rows.box(gate.box)
+        assert box is not None
+        self._saving.lock(CLIENT, UNTAGGED, box, Lock(user=box.user, box=by_guid(box), ascending=True), now)
 
     def _hear(self, gate: Gate, now: float) -> None:
         """Was the LOCK granted, or refused?"""

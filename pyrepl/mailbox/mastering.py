@@ -48,6 +48,8 @@ class Mastering:
         self.tracker: Final = Tracker(core.name, len(members.names), options.tracker)
         self.blocks: Final = UidBlocks(options.gap, len(members.names))
         self.on_lock: Callable[[Granted | Refused, float], None] = lambda event, now: None
+        self.may_clear: Callable[[], bool] = lambda: True
+        """Is all known here that was saved under older masterships?"""
         self._told_clear = -1
         """The epoch for which we said that we are clear."""
         self._gave = 0
@@ -219,7 +221,7 @@ class Mastering:
     def _review_clear(self, now: float) -> None:
         """Say once in each epoch that no older mastership is held here."""
         root = self.root.root
-        if not root or not self.tracker.is_clear:
+        if not root or not self.tracker.is_clear or not self.may_clear():
             return
         if self.tracker.epoch != self.root.epoch or self.core.name in self.members.witnesses:
             return

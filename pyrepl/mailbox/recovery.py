@@ -7,7 +7,7 @@ unmounted disk, a new database beside full Maildirs), and must neither remove ma
 |---|---|---|
 | a message | none, brought by an op of another node | it stays: the op comes again |
 | a message | none, brought by an op of our own | nobody was told of the op: it goes, and its UID is passed over |
-| a message | none, brought by no op | it stays, and is told as unknown |
+| a message | none, brought by no op | it stays, and is told as unknown; with gates a mail program saved it |
 | a message | expunged under this UID | it goes |
 | a mailbox | deleted, or none and made by a work | as its messages: it goes, stays, or is told as unknown |
 | a mailbox | none, made by nobody we know | it stays, and is told as unknown |
@@ -73,7 +73,7 @@ def works_at_start(
                 found.works.append(RenameBox(user, guid, name))
             if (there.is_subscribed != subscribed or there.name != name) and not has_gates:
                 found.works.append(SubscribeBox(user, guid, name, subscribed))
-            _compare_messages(rows, origin, box, there, found)
+            _compare_messages(rows, origin, box, there, found, has_gates)
         elif has_gates:
             continue
         elif next(iter(rows.messages(guid)), None) is None:
@@ -126,7 +126,7 @@ def _is_gone(rows: Rows, box: str, guid: str, has: Stored) -> bool:
     return gone is not None and has.uid in (gone.uid, UNPLACED)
 
 
-def _compare_messages(rows: Rows, origin: str, box: BoxRow, there: StoredBox, found: Recovery) -> None:
+def _compare_messages(rows: Rows, origin: str, box: BoxRow, there: StoredBox, found: Recovery, has_gates: bool) -> None:
     unknown = 0
     changes = FlagChanges(there.carried)
     for guid, has in sorted(there.messages.items()):
@@ -136,12 +136,13 @@ def _compare_messages(rows: Rows, origin: str, box: BoxRow, there: StoredBox, fo
                 changes.note(row, has.flags)
             is_passed = has.uid not in (row.uid, UNPLACED)
         else:
-            is_passed = has.at is None or has.at.origin == origin
+            is_passed = (has.at is None and not has_gates) or (has.at is not None and has.at.origin == origin)
             is_own = has.at is not None and has.at.origin == origin
             if is_own or _is_gone(rows, box.guid, guid, has):
                 found.works.append(RemoveMessage(box.user, box.guid, guid))
             elif has.at is None:
-                unknown += 1
+                # Beside a gate its mail program has saved it, under a UID that it keeps.
+                unknown += not has_gates
             else:
                 found.kept.setdefault(box.guid, {})[guid] = has.uid
         if is_passed and has.uid >= box.uidnext:

@@ -97,7 +97,7 @@ class Gatekeeping:
 
     def _shut(self, gate: bytes) -> None:
         try:
-            with self._lock.without_waiting():
+            with self._lock.briefly():
                 self._lock.shut(gate)
         except LockBusy:
             return

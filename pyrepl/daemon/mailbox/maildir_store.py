@@ -166,7 +166,7 @@ class MaildirStore:
         """Do what a mailbox's gate needs. Its folder is watched before it is looked at, so nothing is missed."""
         try:
             boxes = self._asked(order.user)
-            with self._lock.without_waiting():
+            with self._lock.briefly():
                 found = self._with_box(order.user, boxes, order.box.encode(), lambda box: self._gate(box, order))
         except LockBusy:
             return GateResult(is_busy=True)

@@ -31,7 +31,10 @@ GATE_S: Final = 1_000_000_000
 _GATE_NS: Final = GATE_S * 1_000_000_000
 _GOING: Final = b".pyrepl"
 """What a lock is called while it is removed: whoever watches the folder knows ours from Dovecot's by that."""
-_TORN_LOOKS: Final = _LOOKS_PER_S
+_TORN_S: Final = 1.0
+_BRIEFLY: Final = 100
+_BRIEF_PAUSE_S: Final = 0.001
+"""Dovecots that wait take a lock within a moment when it is free: who looks seldom never gets it."""
 
 
 class LockBusy(PyreplError):
@@ -59,11 +62,12 @@ class UidlistLock:
         self._text: Final = b"%d:%b" % (os.getpid(), hostname)
         self._sleep: Final = sleep
         self._looks = max(1, int(wait_s * _LOOKS_PER_S))
+        self._pause_s = 1 / _LOOKS_PER_S
         self._is_alive: Final = is_alive or is_alive_here
         self._gate_text: Final = None if keeper is None else b"%d:%b" % (keeper, hostname)
         self._held: set[bytes] = set()
-        self._unreadable: Final[dict[bytes, int]] = {}
-        """Lock that cannot be read -> for how many looks now."""
+        self._unreadable: Final[dict[bytes, float]] = {}
+        """Lock that cannot be read -> for how many seconds now."""
 
     def take(self, folder: bytes) -> None:
         """Of the mailbox in that folder. Raises LockBusy, OSError."""
@@ -77,9 +81,11 @@ class UidlistLock:
         """Nothing of ours may be under way there any more. One that is kept stays. `moved_to`: where the mailbox went
         meanwhile, if it did. Raises OSError."""
         self._held.discard(folder + b"/" + NAME)
-        for path in (folder + b"/" + NAME, (moved_to or folder) + b"/" + NAME):
-            if self._files.stat(path) is not None and not self._is_kept(path):
-                self._remove(path)
+        path = folder + b"/" + NAME
+        if moved_to is not None and self._files.stat(path) is None:
+            path = moved_to + b"/" + NAME
+        if not self._is_kept(path):
+            self._remove(path)
 
     def shut(self, folder: bytes) -> None:
         """Keep the lock, in the keeper's name. Raises LockBusy, OSError."""
@@ -107,10 +113,10 @@ class UidlistLock:
             try:
                 self._files.write_new(path, text)
             except FileExistsError:
-                unreadable = self._unreadable.get(path, 0) + 1 if self._is_unreadable(path) else 0
-                self._unreadable[path] = unreadable
-                if not self._override(path, unreadable >= _TORN_LOOKS):
-                    self._sleep(1 / _LOOKS_PER_S)
+                unreadable_s = self._unreadable.get(path, 0.0) + self._pause_s if self._is_unreadable(path) else 0.0
+                self._unreadable[path] = unreadable_s
+                if not self._override(path, unreadable_s >= _TORN_S):
+                    self._sleep(self._pause_s)
             else:
                 self._unreadable.pop(path, None)
                 return
@@ -124,6 +130,17 @@ class UidlistLock:
             yield
         finally:
             self._looks = looks
+
+    @contextmanager
+    def briefly(self) -> Iterator[None]:
+        """Meanwhile another's lock is waited for a tenth of a second, and looked at often: several Dovecots may hand it
+        to each other."""
+        before = self._looks, self._pause_s
+        self._looks, self._pause_s = _BRIEFLY, _BRIEF_PAUSE_S
+        try:
+            yield
+        finally:
+            self._looks, self._pause_s = before
 
     def _is_kept(self, path: bytes) -> bool:
         if self._gate_text is None:

@@ -117,6 +117,25 @@ def test_mailboxes_of_before_are_shut_at_the_start() -> None:
     assert [order.work for order in rig.round()] == [GateWork.SHUT]
 
 
+def test_what_dovecot_did_before_the_start_goes_out_before_masterships_do() -> None:
+    rig = Rig()
+    rig.see(READS)
+    rig.found = mail(1, 2)
+    rig.restart()
+    assert not rig.node.mastering.may_clear(), "who is the root does not hear yet that nothing is held here"
+    assert rig.node.saving.lock_of("gate", GUID) is not None, "nor does anybody get the mailbox"
+    rig.settle()
+    assert rig.messages() == {1: "G1", 2: "G2"} and rig.node.mastering.may_clear()
+    assert rig.node.saving.lock_of("gate", GUID) is None and rig.state() is GateState.SHUT
+
+
+def test_a_mailbox_that_went_holds_nothing_back() -> None:
+    rig = Rig()
+    rig.restart()
+    rig.gates.worked([RemoveBox("alice", GUID)], rig.now)
+    assert rig.node.mastering.may_clear()
+
+
 def test_who_waits_at_a_gate_gets_it_opened() -> None:
     rig = Rig()
     assert rig.see(READS) == [GateWork.OPEN] and rig.state() is GateState.OPEN

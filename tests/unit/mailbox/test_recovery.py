@@ -44,9 +44,10 @@ def test_with_gates_folders_are_left_to_who_compares_them() -> None:
     made.put_box(BoxRow("g2", "alice", "Work", Stamp(1, "a"), 5))
     made.put_box(BoxRow("g3", "alice", "Full", Stamp(1, "a"), 5))
     made.put_message(MessageRow("g3", "G1", 1, Token(1, 0), (Dot("a", 1),), 1, 1))
-    there = StoredBox("Old", True, {"G1": Stored(1, ("\\Seen",))})
+    there = StoredBox("Old", True, {"G1": Stored(1, ("\\Seen",)), "G7": Stored(7, ())})
     found = works_at_start(made, "alice", "a", {"g1": there}, has_gates=True)
     assert (found.works, found.notices) == ([], [])
+    assert found.passed == {}, "a message that a Dovecot saved keeps its UID"
 
 
 def test_an_op_of_our_own_that_nobody_was_told_of_never_was() -> None:

@@ -40,6 +40,28 @@ def test_it_is_taken_and_released() -> None:
     rig.lock.take(FOLDER)
 
 
+def test_the_next_one_who_takes_it_keeps_it() -> None:
+    class Quick(ModelDisk):
+        def unlink(self, path: bytes) -> None:
+            super().unlink(path)
+            self.write_new(PATH, b"1:host")
+
+    disk = Quick()
+    disk.make_folders(FOLDER)
+    lock = UidlistLock(disk, b"host", lambda _: None)
+    lock.take(FOLDER)
+    lock.release(FOLDER)
+    assert disk.read(PATH) == b"1:host"
+
+
+def test_it_is_looked_at_often_where_dovecots_hand_it_to_each_other() -> None:
+    rig = Rig(b"1:host")
+    rig.released_after = 90
+    with rig.lock.briefly():
+        rig.lock.take(FOLDER)
+    assert rig.slept == 90
+
+
 def test_it_goes_along_with_a_mailbox_that_is_moved() -> None:
     rig = Rig()
     rig.lock.take(FOLDER)

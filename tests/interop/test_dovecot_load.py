@@ -1,0 +1,58 @@
+"""Clients of two nodes save and flag in one INBOX at the same time: no UID names two messages."""
+
+from __future__ import annotations
+
+import random
+import time
+
+import pytest
+
+from tests.interop.dovecot_load import Load
+from tests.interop.dovecot_pair import dovecot_pair
+from tests.peers.lab import Lab, wait_until
+
+KILLS = 100
+
+
+def test_clients_of_both_append_and_flag(lab: Lab) -> None:
+    with dovecot_pair(lab) as pair:
+        load = Load(pair, writers=2, most=15)
+        load.join()
+        assert load.check() == 60
+
+
+@pytest.mark.matrix
+def test_clients_of_both_append_and_flag_for_a_minute(lab: Lab) -> None:
+    with dovecot_pair(lab) as pair:
+        load = Load(pair, writers=4)
+        time.sleep(60)
+        load.stop()
+        assert load.check() > 100
+        for node in pair.cluster.nodes.values():
+            info = node.info("mailboxes")
+            assert (info["mailbox_renumbered"], info["mailbox_burned"]) == ("0", "0")
+
+
+def test_a_killed_daemon_gives_no_uid_twice(lab: Lab) -> None:
+    with dovecot_pair(lab) as pair:
+        load = Load(pair, writers=1, most=30)
+        wait_until("mail comes in", lambda: all(len(writer.given) > 2 for writer in load.writers))
+        pair.cluster.nodes["a"].kill()
+        pair.start("a")
+        load.join()
+        assert load.check() == 60
+
+
+@pytest.mark.matrix
+@pytest.mark.timeout(3600)
+def test_daemons_that_are_killed_again_and_again_give_no_uid_twice(lab: Lab) -> None:
+    chance = random.Random(19)
+    with dovecot_pair(lab) as pair:
+        load = Load(pair, writers=4)
+        for _ in range(KILLS):
+            time.sleep(chance.uniform(0.1, 2))
+            name = chance.choice("ab")
+            pair.cluster.nodes[name].kill()
+            pair.start(name)
+        load.stop()
+        assert load.check() > 100
