@@ -84,6 +84,7 @@ class Checks:
         """A member answered. One that refuses is as one that cannot be reached in time."""
         asked = self._asked.get(tag)
         if asked is not None and isinstance(answer, Ok):
+            peer.tells(answer.held, self.core.causal.held)
             asked.waits_for.discard(peer.name)
             for dot in answer.held:
                 asked.needs[dot.origin] = max(dot.seq, asked.needs.get(dot.origin, 0))

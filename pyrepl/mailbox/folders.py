@@ -100,6 +100,11 @@ class Folders:
         if known is not None and not known.is_due_later:
             known.at = min(known.at, now)
 
+    def join(self, user: str, now: float) -> None:
+        """An operator says that a user's mailboxes, which are on the disk, are kept from now on. A user whose folders
+        cannot be listed is forgotten again."""
+        self._users.setdefault(user, _User()).at = now
+
     def allow(self, box: str, now: float) -> None:
         """An operator says that a mailbox which is missing was deleted, whatever it held."""
         row = self._core.rows.box(box)
@@ -142,6 +147,8 @@ class Folders:
         if result.found is None:
             state.is_due_later, state.at = True, now + RETRY_S
             self._tell(state, "folders_failed", f"{user}: {result.why}")
+            if not self._core.rows.boxes(user):
+                del self._users[user]
             return
         there = {each.box: each for each in result.found.boxes}
         before, state.missing = state.missing, frozenset(view(self._core.rows, user).keys() - there.keys())

@@ -64,14 +64,15 @@ def shown(session: imaplib.IMAP4) -> Shown:
 
 
 @contextmanager
-def dovecot_pair(lab: Lab, names: str = "ab") -> Iterator[DovecotPair]:
-    """Nodes that have met, an INBOX, and Dovecots that told of no error."""
+def dovecot_pair(lab: Lab, names: str = "ab", *, is_new: bool = True) -> Iterator[DovecotPair]:
+    """Nodes that have met, an INBOX if `is_new`, and Dovecots that told of no error."""
     with ExitStack() as stack:
         dovecots = {name: stack.enter_context(Dovecot(users=[USER], is_ours=True)) for name in names}
         pair = DovecotPair(MailboxCluster(lab, names), dovecots)
         pair.start(*names)
         client = pair.cluster.client(names[0])
-        client.create(USER, "INBOX")
+        if is_new:
+            client.create(USER, "INBOX")
         client.check()
         yield pair
         for dovecot in dovecots.values():

@@ -432,6 +432,7 @@ SYNTAX: Final[dict[str, str]] = {
     "MAILBOX|ROOT": "FORCE",
     "MAILBOX|ALLOW": "user mailbox",
     "MAILBOX|RENEW": "user mailbox",
+    "MAILBOX|JOIN": "user",
     "MAILBOX|LEAVE": "[FORCE]",
     "MAILBOX|MESSAGES": "user mailbox uid/integer count/integer",
     "COMMANDLOG|GET": "count (SLOW | LARGE-REQUEST | LARGE-REPLY)",

@@ -349,6 +349,7 @@ class MailboxQuestion(enum.Enum):
     FORCE = "force"
     ALLOW = "allow"
     RENEW = "renew"
+    JOIN = "join"
     LEAVE = "leave"
     LEAVE_FORCE = "leave force"
     USERS = "users"
@@ -361,8 +362,8 @@ class AskMailboxes(Effect):
 
     STATUS: a map. INFO of `user`, and of `box` if it is not empty: an array of maps. MASTER: the node that gives out
     UIDs in `box`. CHECK: +OK when all is everywhere, `-ERR` after 5 s. FORCE: +OK, this node is the root. ALLOW, RENEW,
-    LEAVE: +OK. USERS: an array of names. MESSAGES: an array of maps, at most `count` of those in `box` behind the UID
-    `after`.
+    JOIN, LEAVE: +OK. USERS: an array of names. MESSAGES: an array of maps, at most `count` of those in `box` behind the
+    UID `after`.
     """
 
     question: MailboxQuestion

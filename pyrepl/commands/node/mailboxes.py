@@ -73,6 +73,12 @@ def mailbox_renew(call: Call, user: bytes, box: bytes) -> AskMailboxes:
     return AskMailboxes(MailboxQuestion.RENEW, _text(user), _text(box))
 
 
+@command("MAILBOX|JOIN", arity=3, flags=_FLAGS, group="server", since=_SINCE)
+def mailbox_join(call: Call, user: bytes) -> AskMailboxes:
+    """Keep the mailboxes of a user from now on that are in the Maildir of this node already"""
+    return AskMailboxes(MailboxQuestion.JOIN, _text(user))
+
+
 @command("MAILBOX|LEAVE", arity=-2, flags=_FLAGS, group="server", since=_SINCE)
 def mailbox_leave(call: Call, *force: bytes) -> AskMailboxes:
     """End all that this node does with mailboxes; ordinary Maildirs remain"""
@@ -114,6 +120,8 @@ def mailbox_help(call: Call) -> list[Simple]:
         "    Messages that are missing from the Maildir were expunged, however many they are.",
         "RENEW <user> <mailbox>",
         "    Give the mailbox a new UIDVALIDITY, and its messages UIDs from 1 on.",
+        "JOIN <user>",
+        "    Keep the mailboxes of a user from now on that are in the Maildir of this node already.",
         "LEAVE [FORCE]",
         "    End all that this node does with mailboxes; ordinary Maildirs remain. FORCE: though members lack changes.",
         "USERS",

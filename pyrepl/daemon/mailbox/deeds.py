@@ -19,6 +19,7 @@ from pyrepl.daemon.performer import Deeds
 from pyrepl.errors import CommandError, PeerError
 from pyrepl.mailbox.answers import No, Ok, Reason
 from pyrepl.mailbox.boxes import view
+from pyrepl.mailbox.kinds import KINDS
 from pyrepl.mailbox.node import Node
 from pyrepl.mailbox.rows import BoxRow
 from pyrepl.mailbox.verbs import Check, Command
@@ -91,6 +92,8 @@ class MailboxDeeds:
                 return _messages(node, effect)
             if question is MailboxQuestion.ALLOW:
                 return _allow(node, effect, now)
+            if question is MailboxQuestion.JOIN:
+                return _join(node, effect.user, now)
             if question in (MailboxQuestion.LEAVE, MailboxQuestion.LEAVE_FORCE):
                 return self._leave_now(node, is_forced=question is MailboxQuestion.LEAVE_FORCE)
             if question is MailboxQuestion.STATUS:
@@ -200,6 +203,16 @@ def _allow(node: Node, effect: AskMailboxes, now: float) -> Reply:
     box = _one(node, effect)
     node.gates.allow(box.guid, now)
     node.folders.allow(box.guid, now)
+    return OK
+
+
+def _join(node: Node, user: str, now: float) -> Reply:
+    KINDS["User"].parse(user)
+    if node.folders is None:
+        raise CommandError("ERR JOIN needs mailbox-gate on, as a Dovecot may be writing to the Maildir")
+    if view(node.core.rows, user):
+        raise CommandError(f"ERR {user} has mailboxes here already: see MAILBOX INFO")
+    node.folders.join(user, now)
     return OK
 
 

@@ -204,3 +204,25 @@ def test_users_of_before_are_listed_at_the_start() -> None:
     node = Node("a", Members((Member("a"),)), rig.rows, 0.0, NodeOptions(expunge_guard=GUARD))
     assert node.folders is not None and node.folders.orders((), 0.0) == [FolderOrder("alice", frozenset({INBOX, WORK}))]
     assert node.folders.orders((), 0.0) == [], "until it is done"
+
+
+def test_a_user_joins_with_the_folders_that_are_there() -> None:
+    rig = Rig()
+    rig.folders.join("bob", rig.now)
+    [order] = rig.orders()
+    assert order == FolderOrder("bob", frozenset())
+    found = (FoundFolder("INBOX", NEW, 9, has_mail=True), FoundFolder("Old", OTHER, 8))
+    rig.folders.done(order, FolderResult(FoundFolders(found, frozenset({"Old"}))), rig.now)
+    assert view(rig.rows, "bob") == {NEW: ("INBOX", False), OTHER: ("Old", True)}
+    box = rig.rows.box(NEW)
+    assert box is not None and box.uidvalidity == 9
+
+
+def test_a_user_without_folders_is_forgotten_again() -> None:
+    rig = Rig()
+    rig.folders.join("bob", rig.now)
+    [order] = rig.orders()
+    rig.folders.done(order, FolderResult(why="bob has no cur"), rig.now)
+    assert rig.core.notices()[-1] == Notice("folders_failed", "bob: bob has no cur")
+    rig.now += 10 * RETRY_S
+    assert "bob" not in {each.user for each in rig.orders()}

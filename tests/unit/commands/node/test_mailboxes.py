@@ -27,6 +27,7 @@ def test_what_is_asked(call: Call) -> None:
         (mailboxes.mailbox_root, (b"force",), AskMailboxes(MailboxQuestion.FORCE)),
         (mailboxes.mailbox_allow, (b"bob", b"INBOX"), AskMailboxes(MailboxQuestion.ALLOW, "bob", "INBOX")),
         (mailboxes.mailbox_renew, (b"bob", b"INBOX"), AskMailboxes(MailboxQuestion.RENEW, "bob", "INBOX")),
+        (mailboxes.mailbox_join, (b"bob",), AskMailboxes(MailboxQuestion.JOIN, "bob")),
         (mailboxes.mailbox_leave, (), AskMailboxes(MailboxQuestion.LEAVE)),
         (mailboxes.mailbox_leave, (b"force",), AskMailboxes(MailboxQuestion.LEAVE_FORCE)),
         (mailboxes.mailbox_users, (), AskMailboxes(MailboxQuestion.USERS)),
@@ -60,4 +61,4 @@ def test_what_is_refused(call: Call, row: Command, words: tuple[bytes, ...], why
 def test_help_names_each(call: Call) -> None:
     text = b"\n".join(line.text for line in mailboxes.mailbox_help.fn(call))
     assert all(word in text for word in (b"STATUS", b"INFO", b"MASTER", b"CHECK", b"ROOT"))
-    assert all(word in text for word in (b"ALLOW", b"RENEW", b"LEAVE", b"USERS", b"MESSAGES"))
+    assert all(word in text for word in (b"ALLOW", b"RENEW", b"JOIN", b"LEAVE", b"USERS", b"MESSAGES"))
