@@ -41,7 +41,7 @@ from pyrepl.metrics.results import (
     SYNCS,
     WRITE_RATE,
 )
-from pyrepl.metrics.rollup import Mark, merged_marks, rollup
+from pyrepl.metrics.rollup import Mark, merged_marks, of_events, of_samples
 from pyrepl.metrics.samples import points_to_rates
 from pyrepl.metrics.schemas import conform, literal, schema
 from pyrepl.metrics.series import named
@@ -133,8 +133,8 @@ def _table(loaded: Loaded, name: str) -> pl.DataFrame:
 @cache
 def empty(name: str) -> pl.DataFrame:
     """A rollup of nothing."""
-    table = EVENTS if name in ("halves", "children") else SAMPLES
-    return rollup(table, pl.DataFrame(schema=schema(table))).tables[name]
+    table, made = (EVENTS, of_events) if name in ("halves", "children") else (SAMPLES, of_samples)
+    return made(pl.DataFrame(schema=schema(table))).tables[name]
 
 
 def _named_halves(tables: Path, wanted: Sources) -> pl.DataFrame:

@@ -38,7 +38,7 @@ Mark = dict[str, Any]
 
 
 class Rollup(NamedTuple):
-    """Two of the tables of ROLLUPS (tables.py), and the marks."""
+    """Two of the tables of ROLLUPS (tables.py), or none where there is nothing, and the marks."""
 
     tables: dict[str, pl.DataFrame]
     marks: list[Mark]
@@ -49,8 +49,10 @@ def rollup(table: Table, rows: pl.DataFrame) -> Rollup:
     if table is not EVENTS:
         return of_samples(rows)
     in_json = pl.col("form") == JSON
-    found = of_events(rows.filter(in_json))
-    return Rollup(found.tables, [*found.marks, *_traces(rows.filter(~in_json))])
+    named, traced = rows.filter(in_json), rows.filter(~in_json)
+    # Of nothing it takes as long as of a small log, of which a fleet has many.
+    found = of_events(named) if len(named) else Rollup({}, [])
+    return Rollup(found.tables, [*found.marks, *(_traces(traced) if len(traced) else [])])
 
 
 def of_events(events: pl.DataFrame) -> Rollup:

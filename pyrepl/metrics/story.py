@@ -11,9 +11,10 @@ on. What concerns no one link (snapshots) comes where its own rank is, in the la
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import groupby
+from operator import itemgetter
 from typing import Any, Final, final
 
 from pyrepl.metrics.kinds import RANK
@@ -72,7 +73,8 @@ def tell(rows: Iterable[Row]) -> list[Row]:
     are.
     """
     story = _Story()
-    unique = {_key(row): row for row in rows}
+    every = list(rows)
+    unique = dict(zip(map(_key(every[0]), every), every)) if every else {}
     for _, group in groupby(sorted(unique.values(), key=_when), key=_when):
         for row in story.ordered(list(group)):
             story.take(dict(row))
@@ -83,8 +85,9 @@ def _when(row: Row) -> int:
     return int(row["at_us"])
 
 
-def _key(row: Row) -> tuple[Any, ...]:
-    return tuple(value for name, value in row.items() if name != "file")
+def _key(row: Row) -> Callable[[Row], Any]:
+    """What takes from rows of the same columns as this one all that tells one line from another."""
+    return itemgetter(*(name for name in row if name != "file"))
 
 
 @final

@@ -12,7 +12,7 @@ from polars.testing import assert_frame_equal
 from pyrepl.metrics import manifest as manifests
 from pyrepl.metrics.base import MANY, Base, Frames, added_to, is_worth_it, merged
 from pyrepl.metrics.parts import Sources, load, pieces, sources
-from pyrepl.metrics.rollup import rollup
+from pyrepl.metrics.rollup import of_events, rollup
 from pyrepl.metrics.samples import widened, width
 from pyrepl.metrics.schemas import schema
 from pyrepl.metrics.tables import EVENTS, SAMPLES
@@ -89,7 +89,7 @@ def test_a_base_of_what_is_no_longer_wanted_is_not_taken(tmp_path: Path) -> None
     wanted = asked(tables)
     wrong = Base(
         frozenset({("halves", "halves/gone.parquet", NODES)}),
-        {"halves": rollup(EVENTS, pl.DataFrame(schema=schema(EVENTS))).tables["halves"]},
+        {"halves": of_events(pl.DataFrame(schema=schema(EVENTS))).tables["halves"]},
     )
     loaded = load(tables, wanted, wrong)
     same(loaded.tables, load(tables, wanted).tables)
