@@ -14,7 +14,7 @@ from pyrepl.config.render import rewrite, sample
 from pyrepl.config.settings import Settings
 
 CONF = Path(__file__).resolve().parents[2] / "conf"
-SHORT = ["master.conf", "replica.conf"]
+SHORT = ["mailboxes.conf", "master.conf", "replica.conf"]
 SWITCHED_OFF = re.compile(rb"^#(?=[a-z])", re.MULTILINE)
 """A directive that waits to be switched on has no space behind its #; remarks have one."""
 

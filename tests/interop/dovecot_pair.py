@@ -11,6 +11,7 @@ from typing import Final
 from tests.fault.mailbox_cluster import USER, MailboxCluster
 from tests.peers.dovecot import Dovecot
 from tests.peers.lab import Lab, wait_until
+from tests.peers.proxy import Proxy
 
 SETTINGS: Final = {"mailbox-gate": "on", "mailbox-lease": "5000", "mailbox-root-timeout": "2000"}
 _SAYS: Final = re.compile(rb"UID (\d+) FLAGS \((.*?)\) X-GUID \"?([^\" )]+)")
@@ -19,16 +20,20 @@ Shown = dict[int, tuple[frozenset[str], str]]
 
 
 class DovecotPair:
-    """The cluster, and each node's Dovecot."""
+    """The cluster, and each node's Dovecot. The link between a and b goes through a proxy."""
 
-    def __init__(self, cluster: MailboxCluster, dovecots: dict[str, Dovecot]) -> None:
+    def __init__(self, cluster: MailboxCluster, dovecots: dict[str, Dovecot], proxy: Proxy) -> None:
         self.cluster = cluster
         self.dovecots = dovecots
+        self.proxy = proxy
 
     def start(self, *names: str) -> None:
         """Start nodes, for the first time or again."""
         for name in names:
             own = {"mailbox-maildir": f"{self.dovecots[name].maildirs}/%u"}
+            if name == "b":
+                a, proxy = self.cluster.ports["a"], self.proxy.port
+                own["mailbox-members"] = self.cluster.members.replace(f":{a}", f":{proxy}")
             self.cluster.start(name, **SETTINGS, **own)
 
     def imap(self, name: str, folder: str = "INBOX") -> imaplib.IMAP4:
@@ -68,7 +73,8 @@ def dovecot_pair(lab: Lab, names: str = "ab", *, is_new: bool = True) -> Iterato
     """Nodes that have met, an INBOX if `is_new`, and Dovecots that told of no error."""
     with ExitStack() as stack:
         dovecots = {name: stack.enter_context(Dovecot(users=[USER], is_ours=True)) for name in names}
-        pair = DovecotPair(MailboxCluster(lab, names), dovecots)
+        cluster = MailboxCluster(lab, names)
+        pair = DovecotPair(cluster, dovecots, stack.enter_context(Proxy(cluster.ports["a"])))
         pair.start(*names)
         client = pair.cluster.client(names[0])
         if is_new:

@@ -1,0 +1,122 @@
+"""Two nodes that lose sight of each other, and clients that go on at both: afterwards everything is on both."""
+
+from __future__ import annotations
+
+import imaplib
+import re
+import time
+from functools import partial
+from typing import NamedTuple
+
+import pytest
+
+from tests.fault.mailbox_cluster import USER
+from tests.interop.dovecot_load import subjects
+from tests.interop.dovecot_pair import DovecotPair, append, dovecot_pair, shown
+from tests.peers.lab import Lab, wait_until
+
+
+class Cache(NamedTuple):
+    """What a client that went away remembers of INBOX."""
+
+    uidvalidity: int
+    modseq: int
+    uids: frozenset[int]
+
+
+def code(session: imaplib.IMAP4, name: str) -> int:
+    """A number that SELECT stated."""
+    [value] = session.response(name)[1]
+    assert isinstance(value, bytes)
+    return int(value)
+
+
+def remembered(pair: DovecotPair, node: str) -> Cache:
+    session = pair.dovecots[node].imap(USER)
+    session.enable("QRESYNC")
+    session.select()
+    return Cache(code(session, "UIDVALIDITY"), code(session, "HIGHESTMODSEQ"), frozenset(shown(session)))
+
+
+def resynced(pair: DovecotPair, node: str, cache: Cache) -> frozenset[int]:
+    """What a client with this cache believes after one QRESYNC."""
+    session = pair.dovecots[node].imap(USER)
+    session.enable("QRESYNC")
+    session.untagged_responses.clear()
+    session._simple_command("SELECT", "INBOX", f"(QRESYNC ({cache.uidvalidity} {cache.modseq}))")
+    uids = set(cache.uids)
+    for answer in _said(session, "VANISHED"):
+        for first, last in re.findall(rb"(\d+)(?::(\d+))?", answer):
+            uids -= set(range(int(first), int(last or first) + 1))
+    for answer in _said(session, "FETCH"):
+        uids |= {int(uid) for uid in re.findall(rb"UID (\d+)", answer)}
+    return frozenset(uids)
+
+
+def _said(session: imaplib.IMAP4, kind: str) -> list[bytes]:
+    return [answer for answer in session.untagged_responses.get(kind, []) if isinstance(answer, bytes)]
+
+
+def apart(pair: DovecotPair, node: str) -> bool:
+    """Does a node see nobody?"""
+    return pair.cluster.nodes[node].info("mailboxes")["mailbox_apart"] == "1"
+
+
+def has_mails(pair: DovecotPair, node: str, mails: set[str]) -> bool:
+    """Are these all that its clients see?"""
+    return set(subjects(pair.imap(node)).values()) == mails
+
+
+def part(pair: DovecotPair) -> None:
+    pair.proxy.refuse()
+    pair.proxy.cut()
+    for node in "ab":
+        wait_until(f"{node} is apart", partial(apart, pair, node))
+
+
+def partition(pair: DovecotPair, mails: int, seconds: float) -> None:
+    """Both save, flag, expunge and rename while they are apart."""
+    one, two = pair.imap("a"), pair.imap("b")
+    kept, flagged, gone = (
+        append(one, f"Subject: {name}\r\n\r\nx\r\n".encode()) for name in ("kept", "flagged", "gone")
+    )
+    one.create("Work")
+    wait_until("b has them", lambda: list(shown(two)) == [kept, flagged, gone])
+    wait_until("b has the folder", lambda: pair.dovecots["b"].mail(USER).joinpath(".Work/dovecot-uidlist").exists())
+    part(pair)
+    end = time.monotonic() + seconds
+    given: dict[str, dict[int, str]] = {"a": {}, "b": {}}
+    for number in range(mails):
+        for node, session in (("a", one), ("b", two)):
+            mail = f"{node}-{number}"
+            given[node][append(session, f"Subject: {mail}\r\n\r\nx\r\n".encode())] = mail
+    one.uid("STORE", str(flagged), "+FLAGS", "(\\Flagged)")
+    two.uid("STORE", str(flagged), "+FLAGS", "(work)")
+    two.uid("STORE", str(gone), "+FLAGS", "(\\Deleted)")
+    two.expunge()
+    two.rename("Work", "Play")
+    time.sleep(max(0.0, end - time.monotonic()))
+    caches = {node: remembered(pair, node) for node in "ab"}
+    pair.proxy.heal()
+    mail_of_both = {"kept", "flagged", *given["a"].values(), *given["b"].values()}
+    for node in "ab":
+        wait_until(f"{node} has all", partial(has_mails, pair, node, mail_of_both))
+    found = pair.wait_equal(pair.imap("a"), pair.imap("b"))
+    assert len(found) == 2 + 2 * mails
+    assert found[flagged][0] == {"\\Flagged", "work"}
+    now = subjects(pair.imap("a"))
+    assert any(given[node].items() <= now.items() for node in "ab"), "one side's UIDs stay"
+    wait_until("the folder has one name", lambda: pair.dovecots["a"].mail(USER).joinpath(".Play").exists())
+    for node in "ab":
+        assert resynced(pair, node, caches[node]) == frozenset(found), f"a client of {node} with a cache"
+
+
+def test_both_go_on_apart_and_have_everything_afterwards(lab: Lab) -> None:
+    with dovecot_pair(lab) as pair:
+        partition(pair, mails=4, seconds=0)
+
+
+@pytest.mark.matrix
+def test_half_a_minute_apart(lab: Lab) -> None:
+    with dovecot_pair(lab) as pair:
+        partition(pair, mails=50, seconds=30)
