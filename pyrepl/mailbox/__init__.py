@@ -26,7 +26,9 @@ Ops, which all nodes apply:
     journal_ops, causal  how they are made, and when they are due
     merging              what they change; flags, modseqs, boxes are its rules
     core                 made, applied, kept, told
-    resync               how a member gets what it missed
+    resync               how a member gets what it missed, op by op
+    pulling, telling     the same by state, where no journal has the ops any more: who asks, and who answers
+    entries, joining     what is compared, by digests; and how rows of two nodes become one
     mending              texts that the store lost
     checks               who waits until all is everywhere
     told                 what observers are told of ops

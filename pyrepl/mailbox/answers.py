@@ -9,7 +9,7 @@ import enum
 from typing import ClassVar, Final
 
 from pyrepl.errors import PeerError
-from pyrepl.mailbox.kinds import Count, Epoch, Guids, Milliseconds, Modseq, Node, Seconds, Sums, Text, UidNext
+from pyrepl.mailbox.kinds import Count, Epoch, Guids, Milliseconds, Modseq, Node, Seconds, Sums, Text, UidNext, Yes
 from pyrepl.mailbox.verbs import Command
 from pyrepl.mailbox.words import Dot, Token, Uids, Vector
 
@@ -43,6 +43,9 @@ class _Answer(Command):
     left: Milliseconds | None = None
     token: Token | None = None
     held: Vector = ()
+    ahead: Vector = ()
+    upto: Text = ""
+    same: Yes = False
     oldest: Dot | None = None
     size: Count | None = None
     received: Seconds | None = None

@@ -81,12 +81,15 @@ class Causal:
         if self.waits(op.at):
             self._drop(op.at)
 
-    def jump(self, origin: str, seq: int) -> None:
-        """Up to here all is known otherwise."""
+    def jump(self, origin: str, seq: int) -> list[Waiting]:
+        """Up to here all is known otherwise; the ops that waited for nothing."""
         self.held[origin] = max(seq, self.held.get(origin, 0))
         queue = self._waiting.get(origin, {})
-        for old in [known for known in queue if known <= seq]:
-            self._drop(Dot(origin, old))
+        found = [queue[old] for old in sorted(queue) if old <= seq]
+        for each in found:
+            assert each.op.at is not None
+            self._drop(each.op.at)
+        return found
 
     def _drop(self, at: Dot) -> None:
         del self._waiting[at.origin][at.seq]

@@ -70,7 +70,7 @@ class Checks:
         ups = {peer.name for peer in self.core.peers.values() if peer.is_up}
         self._asked[number] = asked._replace(rounds=asked.rounds - 1, waits_for=ups, needs={})
         for peer in sorted(ups):
-            self.core.send(peer, Check(user=asked.user, held=self.core.journal.vector()), number)
+            self.core.send(peer, Check(user=asked.user, held=self.core.journal.seen()), number)
 
     def hear(self, peer: str, tag: str, check: Check) -> None:
         """A member asks."""
@@ -122,7 +122,7 @@ class Checks:
         for heard in list(self._heard):
             if self._covers({dot.origin: dot.seq for dot in heard.needs}) and self._is_settled(heard.user):
                 self._heard.remove(heard)
-                self.core.send(heard.peer, Ok(held=self.core.journal.vector()), heard.tag)
+                self.core.send(heard.peer, Ok(held=self.core.journal.seen()), heard.tag)
 
     def _covers(self, needs: dict[str, int]) -> bool:
         held = self.core.causal.held

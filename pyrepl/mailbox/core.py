@@ -14,12 +14,13 @@ from collections.abc import Sequence
 from typing import Final, TypeVar, final
 
 from pyrepl.mailbox.answers import Ok
+from pyrepl.mailbox.boxes import is_visible
 from pyrepl.mailbox.causal import Causal, Waiting
 from pyrepl.mailbox.codec import UNTAGGED
 from pyrepl.mailbox.journal_ops import Journal, by_guid
 from pyrepl.mailbox.merging import NO_TEXT, Crossed, Effects, Merger, Text, Texts
 from pyrepl.mailbox.recovery import works_at_start
-from pyrepl.mailbox.rows import UNPLACED, Rows
+from pyrepl.mailbox.rows import UNPLACED, GoneRow, Rows
 from pyrepl.mailbox.sending import Counted, Notice, Reply, Send
 from pyrepl.mailbox.store import (
     REMOVALS,
@@ -259,12 +260,51 @@ class Core:
             crossed: list[Crossed] = []
             for each in due:
                 crossed += self._apply(each)
-            for found in crossed:
-                self._do(
-                    Modseqs(user=found.box.user, box=by_guid(found.box), guids=found.guids, modseq=found.modseq),
-                    "",
-                    "*",
-                )
+            self._tell_crossed(crossed)
+
+    def _tell_crossed(self, crossed: list[Crossed]) -> None:
+        for found in crossed:
+            told = Modseqs(user=found.box.user, box=by_guid(found.box), guids=found.guids, modseq=found.modseq)
+            self._do(told, "", UNTAGGED)
+
+    def take(self, effects: Effects) -> None:
+        """What follows from rows of another member."""
+        self._follow(effects)
+        self._tell_crossed(effects.crossed)
+
+    def jump(self, to: Vector) -> None:
+        """All that these ops did came by state."""
+        for dot in to:
+            if self._is_held(dot):
+                continue
+            for passed in self.causal.jump(*dot):
+                assert passed.op.at is not None
+                self.let_go(passed.text)
+                self._answer_told(passed.op.at)
+            self.rows.skip_to(dot)
+        for at in [at for at in self.lacking if self._is_held(at)]:
+            text = self.texts.pop(self.lacking.pop(at), None)
+            self.let_go((text or NO_TEXT).name)
+        self._let_go_kept()
+        self.drain()
+
+    def _is_held(self, at: Dot) -> bool:
+        return self.causal.held.get(at.origin, 0) >= at.seq
+
+    def _let_go_kept(self) -> None:
+        """Messages that a crash left in the store, whose ops do not come again: each has a row by now, or is gone."""
+        for guid, kept in self.merger.kept.items():
+            box = self.rows.box(guid)
+            passed = {name: has for name, has in kept.items() if has.at is not None and self._is_held(has.at)}
+            for name, has in passed.items() if box is not None else ():
+                del kept[name]
+                assert box is not None and has.at is not None
+                if self.rows.message(guid, name) is None:
+                    gone = self.rows.gone(guid, name) or GoneRow(guid, has.uid, name, (has.at,), box.highest)
+                    self.rows.put_gone(gone._replace(uid=has.uid))
+                    self._works.append(RemoveMessage(box.user, guid, name))
+            if passed and box is not None and not is_visible(self.rows, box):
+                self._works.append(RemoveBox(box.user, guid))
 
     def _apply(self, each: Waiting) -> list[Crossed]:
         op = each.op
@@ -275,8 +315,7 @@ class Core:
             texts[op.guid] = Text(each.text)
         effects = self._merge(op, texts)
         self.count(Counted.OP_APPLIED)
-        for peer, tag in self._told.pop(op.at, {}).items():
-            self._answer(op.at, peer, tag)
+        self._answer_told(op.at)
         if isinstance(op, Store):
             self.late.extend((op.at.origin, crossed) for crossed in effects.crossed)
         return effects.crossed
@@ -307,6 +346,9 @@ class Core:
         self.rows.put_held(op.at)
         if self.listened is not None:
             self.listened.append(op)
+        self._follow(effects)
+
+    def _follow(self, effects: Effects) -> None:
         self._add_works(effects.works)
         self.unsettled.update(effects.unplaced)
         for box, uid in effects.burned:
@@ -325,6 +367,11 @@ class Core:
             elif isinstance(work, MoveMessage) and work.uid != UNPLACED:
                 self.count(Counted.RENUMBERED)
             self._works.append(work)
+
+    def _answer_told(self, at: Dot) -> None:
+        """It is applied, or what it did is here otherwise."""
+        for peer, tag in self._told.pop(at, {}).items():
+            self._answer(at, peer, tag)
 
     def _answer(self, at: Dot, peer: str, tag: str) -> None:
         if tag != UNTAGGED:

@@ -6,6 +6,7 @@ Not here: what is done by them (merging.py), and who asks for them (node.py).
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable, Mapping
 from typing import Final, TypeVar, final
 
 from pyrepl.mailbox.causal import Causal
@@ -21,19 +22,23 @@ class Journal:
     """The ops that this node makes; `origin` is its name in dots.
 
     Invariant: numbers ascend without holes, since one is taken in the transaction in which its op is applied and kept.
+
+    Rows that came by state may show what ops above the vector did. Until the vector covers these, they are `ahead`: an
+    op of ours may speak of what they brought, so others have to apply them first as well.
     """
 
     def __init__(self, rows: Rows, causal: Causal, origin: str) -> None:
         self.rows: Final = rows
         self.causal: Final = causal
         self.origin: Final = origin
+        self.ahead: Final = rows.ahead()
         self._told: dict[str, int] = {}
         """What the ops made since the start have told to wait for."""
 
     def made(self, op: AnyOp, modseq: int = 0) -> AnyOp:
         """The op with its dot and what it waits for. `modseq` 0: the next of its mailbox."""
-        held = self.causal.held
-        at = Dot(self.origin, held.get(self.origin, 0) + 1)
+        held = self._seen()
+        at = Dot(self.origin, self.causal.held.get(self.origin, 0) + 1)
         new = tuple(
             Dot(origin, seq)
             for origin, seq in sorted(held.items())
@@ -46,7 +51,12 @@ class Journal:
         """One more than the highest that is known of what the op changes."""
         to = op.__dict__.get("to")
         box = self.rows.box(to.text if isinstance(to, Box) and to.is_guid else op.box.text)
-        return 1 + (box.highest if box is not None else 0)
+        if box is None:
+            return 1
+        # While a mailbox comes by state, its messages may have higher ones than itself.
+        named = op.__dict__.get("guids", ()) if self.ahead else ()
+        rows = (self.rows.message(box.guid, guid) for guid in named)
+        return 1 + max(box.highest, *(row.modseq for row in rows if row is not None), 0)
 
     def next_stamp(self, user: str) -> Stamp:
         """A stamp above all that are known of the user's list of mailboxes."""
@@ -59,12 +69,34 @@ class Journal:
 
     def vector(self) -> Vector:
         """Everything that is applied here."""
-        return tuple(Dot(origin, seq) for origin, seq in sorted(self.causal.held.items()) if seq)
+        return vector(self.causal.held)
+
+    def seen(self) -> Vector:
+        """Everything that clients may have seen the effects of."""
+        return vector(self._seen())
+
+    def _seen(self) -> dict[str, int]:
+        held = self.causal.held
+        for origin in [origin for origin, seq in self.ahead.items() if held.get(origin, 0) >= seq]:
+            del self.ahead[origin]
+        return held | self.ahead
+
+    def reaches(self, dots: Iterable[Dot]) -> None:
+        """Rows that come now may show what these ops did, and those before them."""
+        for dot in dots:
+            if dot.seq > max(self.causal.held.get(dot.origin, 0), self.ahead.get(dot.origin, 0)):
+                self.ahead[dot.origin] = dot.seq
+                self.rows.put_ahead(dot)
 
     def new_box_guid(self, user: str, name: str) -> str:
         """A mailbox's GUID: no two ops have one dot, so no two mailboxes have one GUID."""
         number = self.causal.held.get(self.origin, 0) + 1
         return hashlib.sha256(f"{self.origin}:{number} {user} {name}".encode()).hexdigest()[:32]
+
+
+def vector(held: Mapping[str, int]) -> Vector:
+    """A vector as it is told."""
+    return tuple(Dot(origin, seq) for origin, seq in sorted(held.items()) if seq)
 
 
 def by_guid(box: BoxRow) -> Box:

@@ -271,7 +271,7 @@ class Mastering:
             token=box.token,
             uid=self.first_uid(box, box.token),
             modseq=box.highest,
-            held=self.core.journal.vector(),
+            held=self.core.journal.seen(),
         )
         self.core.send(box.holder, give, tag)
 

@@ -24,7 +24,7 @@ from pyrepl.mailbox.flags import changed, from_set, merged
 from pyrepl.mailbox.modseqs import Landing, land
 from pyrepl.mailbox.refusals import MOST_IN_OP
 from pyrepl.mailbox.rows import UNPLACED, BoxRow, GoneRow, MessageRow, Rows
-from pyrepl.mailbox.store import AddMessage, MakeBox, MoveMessage, RemoveMessage, SetFlags, Work
+from pyrepl.mailbox.store import AddMessage, MakeBox, MoveMessage, RemoveMessage, SetFlags, Stored, Work
 from pyrepl.mailbox.verbs import (
     Copy,
     Create,
@@ -85,13 +85,13 @@ class Merger:
     def __init__(self, rows: Rows, name: str) -> None:
         self.rows: Final = rows
         self.name: Final = name
-        self.kept: Final[dict[str, dict[str, int]]] = {}
-        """Mailbox -> message -> UID, where clients have seen it and the op that brought it is to come again."""
+        self.kept: Final[dict[str, dict[str, Stored]]] = {}
+        """Mailbox -> message, where clients have seen it and the op that brought it is to come again."""
 
     def least_uid(self, box: BoxRow) -> int:
         """The lowest UID that no client has seen, nor one above."""
         kept = self.kept.get(box.guid)
-        return max(box.uidnext, *(uid + 1 for uid in kept.values())) if kept else box.uidnext
+        return max(box.uidnext, *(has.uid + 1 for has in kept.values())) if kept else box.uidnext
 
     def apply(self, op: Op, texts: Texts, effects: Effects) -> None:
         """Apply one op that is due. An op on nothing that we know changes nothing."""
@@ -119,20 +119,20 @@ class Merger:
     # Messages
 
     def _save(self, box: BoxRow, op: Save, texts: Texts, effects: Effects) -> None:
-        landing = self._land(box, op, op.guid, effects)
+        landing = self._land(box, op, self._new(box, op, (op.guid,)), effects)
         row = MessageRow(
             *(box.guid, op.guid, op.uid, op.token or Token(0, 0), (_dot(op),), op.size, op.received),
             flags=from_set(op.flags, _stamp(op)),
             modseq=landing.modseq,
             sums=op.sum,
         )
-        self._arrive(op.user, row, texts.get(op.guid, NO_TEXT), effects)
+        self.arrive(op.user, row, texts.get(op.guid, NO_TEXT), effects)
 
     def _copy(self, op: Copy, texts: Texts, effects: Effects) -> None:
         box = self.rows.box(op.to.text)
         if box is None or box.user != op.user:
             return
-        landing = self._land(box, op, op.guids, effects)
+        landing = self._land(box, op, self._new(box, op, op.guids), effects)
         for guid, uid in zip(op.guids, walk(op.touids, MOST_IN_OP)):
             homes = self.rows.homes(op.user, guid)
             what = homes[0] if homes else texts.get(guid) or NO_TEXT
@@ -142,15 +142,20 @@ class Merger:
                 modseq=landing.modseq,
                 sums=what.sums,
             )
-            self._arrive(op.user, row, texts.get(guid, NO_TEXT), effects)
+            self.arrive(op.user, row, texts.get(guid, NO_TEXT), effects)
 
-    def _arrive(self, user: str, row: MessageRow, text: Text | None, effects: Effects) -> None:
-        """A message, or one more reason for one that is there."""
+    def _new(self, box: BoxRow, op: Op, guids: tuple[str, ...]) -> tuple[str, ...]:
+        """Those messages that did not come by this op yet: their rows may have come by state."""
+        rows = ((guid, self.rows.message(box.guid, guid)) for guid in guids)
+        return tuple(guid for guid, row in rows if row is None or _dot(op) not in row.dots)
+
+    def arrive(self, user: str, row: MessageRow, text: Text | None, effects: Effects) -> None:
+        """A message, or one more reason for one that is there. `text` None: it was expunged before it came."""
         box = self.rows.box(row.box)
         assert box is not None
         before = view(self.rows, user) if box.deleted else None
         known = self.rows.message(row.box, row.guid)
-        if known is None and text is None:
+        if known is None and (text is None or not self.not_killed(row.box, row.guid, row.dots)):
             self._may_place(row.box, row.guid, row.uid, Effects())
             self._bury(row)
             # A crash may have left it in the store, from when the op came for the first time.
@@ -174,11 +179,18 @@ class Merger:
                 for work in works
             ]
 
+    def not_killed(self, box: str, guid: str, dots: Iterable[Dot]) -> tuple[Dot, ...]:
+        """Those SAVEs and COPYs of a message that are not known to be expunged: it may have come by state that they
+        are, before they came themselves."""
+        gone = self.rows.gone(box, guid)
+        killed = {} if gone is None else dict(gone.dots)
+        return tuple(dot for dot in dots if killed.get(dot.origin, 0) < dot.seq)
+
     def _bury(self, row: MessageRow) -> None:
         """A message is gone that never came; what is known of one that went before stands, the UID it was shown under
         too."""
         gone = self.rows.gone(row.box, row.guid) or GoneRow(row.box, row.uid, row.guid, (), 0)
-        dots, flags = tuple(sorted({*gone.dots, *row.dots})), merged(gone.flags, row.flags)
+        dots, flags = newest((*gone.dots, *row.dots)), merged(gone.flags, row.flags)
         self.rows.put_gone(gone._replace(dots=dots, flags=flags, modseq=max(gone.modseq, row.modseq)))
 
     def _add(self, user: str, row: MessageRow, text: Text | None, effects: Effects) -> None:
@@ -194,8 +206,8 @@ class Merger:
         """May a message get this UID here? Not below one that clients may have seen."""
         box = self.rows.box(guid)
         assert box is not None
-        was_seen = self.kept.get(guid, {}).pop(message, UNPLACED)
-        if uid >= (box.uidnext if was_seen == uid else self.least_uid(box)):
+        was_seen = self.kept.get(guid, {}).pop(message, None)
+        if uid >= (box.uidnext if was_seen is not None and was_seen.uid == uid else self.least_uid(box)):
             self.rows.put_box(box._replace(uidnext=uid + 1))
             return True
         effects.unplaced.add(guid)
@@ -256,21 +268,23 @@ class Merger:
             row = self.rows.message(box.guid, guid)
             gone = self.rows.gone(box.guid, guid)
             if row is not None:
-                self._kill(op.user, row, op.kills, landing.modseq, effects)
+                self.kill(op.user, row, op.kills, landing.modseq, effects)
             elif gone is not None:
                 # Its text could not be had any more, so it never was here; clients of other nodes may have seen it.
                 self.rows.put_gone(gone._replace(modseq=max(gone.modseq, landing.modseq)))
         if before is not None:
             effects.works.extend(works_between(self.rows, op.user, before, view(self.rows, op.user)))
 
-    def _kill(self, user: str, row: MessageRow, kills: Iterable[Dot], modseq: int, effects: Effects) -> None:
+    def kill(self, user: str, row: MessageRow, kills: Iterable[Dot], modseq: int, effects: Effects) -> None:
         """The message goes, unless somebody saved it as well who is not among `kills`."""
         left = tuple(dot for dot in row.dots if dot not in set(kills))
         if left:
             self.rows.put_message(row._replace(dots=left))
             return
+        gone = self.rows.gone(row.box, row.guid)
+        dots = newest((*(gone.dots if gone else ()), *row.dots))
         self.rows.drop_message(row.box, row.guid)
-        self.rows.put_gone(GoneRow(row.box, row.uid, row.guid, row.dots, max(row.modseq, modseq), row.flags))
+        self.rows.put_gone(GoneRow(row.box, row.uid, row.guid, dots, max(row.modseq, modseq), row.flags))
         effects.works.append(RemoveMessage(user, row.box, row.guid))
 
     def _modseqs(self, box: BoxRow, op: Modseqs) -> None:
@@ -337,11 +351,19 @@ class Merger:
         found = [(row, dots) for row, dots in rows if dots]
         landing = self._land(box, op, tuple(row.guid for row, _ in found), effects)
         for row, dots in found:
-            self._kill(op.user, row, dots, landing.modseq, effects)
+            self.kill(op.user, row, dots, landing.modseq, effects)
         for gone in self.rows.gone_since(box.guid, 0):
             if gone.modseq < landing.modseq and _covered(gone.dots, known):
                 # As for EXPUNGE: it may have been seen elsewhere.
                 self.rows.put_gone(gone._replace(modseq=landing.modseq))
+
+
+def newest(dots: Iterable[Dot]) -> tuple[Dot, ...]:
+    """Of each origin the newest: who expunged that one knew all before it."""
+    found: dict[str, int] = {}
+    for origin, seq in dots:
+        found[origin] = max(seq, found.get(origin, 0))
+    return tuple(Dot(origin, seq) for origin, seq in sorted(found.items()))
 
 
 def _covered(dots: Iterable[Dot], known: Mapping[str, int]) -> list[Dot]:

@@ -3,7 +3,7 @@
 Not here: connections, files and the database, which the shell has. What is asked of it: do the works that `works()`
 gives, commit the rows, then let `sends()` and `replies()` go.
 
-A tag's first letter says whose answer comes back: r elections, g GIVE, s SYNC, f and m FETCH, c CHECK, o ops.
+A tag's first letter says whose answer comes back: r elections, g GIVE, s SYNC, p state, f m t FETCH, c CHECK, o ops.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from pyrepl.mailbox.acks import AckOptions
 from pyrepl.mailbox.answers import Bad, No, Ok
 from pyrepl.mailbox.checks import CHECK, Checks
 from pyrepl.mailbox.core import Core
+from pyrepl.mailbox.entries import Pages
 from pyrepl.mailbox.folders import Folders
 from pyrepl.mailbox.gates import Gates
 from pyrepl.mailbox.journal_ops import by_guid
@@ -21,6 +22,7 @@ from pyrepl.mailbox.mail_side import MailSide
 from pyrepl.mailbox.mastering import GIVE, Mastering, MasteringOptions
 from pyrepl.mailbox.members import Members
 from pyrepl.mailbox.mending import MEND, Mending
+from pyrepl.mailbox.pulling import PULL, TEXT
 from pyrepl.mailbox.refusals import why_not
 from pyrepl.mailbox.renewing import Renewing
 from pyrepl.mailbox.resync import FETCH, Resync
@@ -28,20 +30,27 @@ from pyrepl.mailbox.root import TAG as ROOT
 from pyrepl.mailbox.rows import BoxRow, Rows
 from pyrepl.mailbox.saving import Saving
 from pyrepl.mailbox.tasks import Fail
+from pyrepl.mailbox.telling import tell
 from pyrepl.mailbox.uids import MASTER
 from pyrepl.mailbox.verbs import (
     Ack,
+    Boxes,
     Check,
     Command,
+    Entries,
+    Entry,
     Fetch,
     FlagsOf,
     Give,
+    Message,
+    Messages,
     Op,
     Renumber,
     RootClaim,
     RootClear,
     RootPing,
     RootSet,
+    State,
     Sync,
     Take,
 )
@@ -61,6 +70,7 @@ class NodeOptions(NamedTuple):
     unix_s: float = 0.0
     expunge_guard: int | None = None
     acks: AckOptions = AckOptions()
+    pages: Pages = Pages()
 
 
 @final
@@ -76,13 +86,14 @@ class Node:
         self.core: Final = Core(name, rows, keepers, has_gates=guard is not None)
         self.mastering: Final = Mastering(self.core, members, now, options.mastering)
         self.saving: Final = Saving(self.core, self.mastering, options.acks)
-        self.resync: Final = Resync(self.core, now)
+        self.resync: Final = Resync(self.core, now, options.pages)
         self.mending: Final = Mending(self.core, now)
         self.checks: Final = Checks(self.core)
         self.mail: Final = MailSide(self.core, self.mastering, self.saving, self.checks, options.unix_s)
         self.renewing: Final = Renewing(self.core, self.saving, options.unix_s)
         self.gates: Final = None if guard is None else Gates(self.core, self.mastering, self.saving, guard)
         self.folders: Final = None if guard is None or self.gates is None else Folders(self.core, self.gates, guard)
+        self._pages: Final = options.pages
         self._settle_at = float("inf")
         self._settling: set[str] = set()
         for user in rows.users():
@@ -130,6 +141,8 @@ class Node:
             self.mending.answered(peer, tag, command, text)
         elif peer in self.core.peers and isinstance(command, Ok) and tag[0] == FETCH:
             self.resync.answered(self.core.peers[peer], tag, command, text)
+        elif peer in self.core.peers and isinstance(command, Ok | No | Bad) and tag[0] == TEXT:
+            self.resync.pulling.text_came(peer, tag, command, text)
         else:
             self.core.let_go(text)
             self._hear_other(peer, tag, command, now)
@@ -150,6 +163,8 @@ class Node:
         elif peer in self.core.peers:
             if isinstance(answer, Ok) and answer.at is not None:
                 self.saving.acks.acked(peer, answer.at)
+            elif isinstance(answer, Ok | No | Bad) and tag[0] == PULL:
+                self.resync.pulling.answered(peer, tag, answer)
             elif tag[0] == CHECK:
                 self.checks.answered(self.core.peers[peer], tag, answer)
             else:
@@ -160,6 +175,10 @@ class Node:
             self.resync.hear_ack(self.core.peers[peer], command)
         elif isinstance(command, Sync):
             self.resync.hear_sync(self.core.peers[peer], tag, command)
+        elif isinstance(command, State | Entry | Message):
+            self.resync.pulling.hear(peer, tag, command)
+        elif isinstance(command, Boxes | Entries | Messages):
+            tell(self.core, peer, tag, command, self._pages)
         elif isinstance(command, Fetch):
             self.resync.hear_fetch(peer, tag, command)
         elif isinstance(command, Check):

@@ -44,13 +44,13 @@ from pyrepl.mailbox.words import Dot
 
 class Recovery(NamedTuple):
     """Works that make the store what the rows say; mailbox -> the last UID that was shown and is to be passed; what is
-    unknown or missing, for people; mailbox -> message -> its UID, of those that stay as their ops come again; and what
-    mail programs did to flags."""
+    unknown or missing, for people; mailbox -> message, of those that stay as their ops come again; and what mail
+    programs did to flags."""
 
     works: list[Work]
     passed: dict[str, int]
     notices: list[Notice]
-    kept: dict[str, dict[str, int]]
+    kept: dict[str, dict[str, Stored]]
     stores: list[Store]
 
 
@@ -117,7 +117,7 @@ def _compare_unshown(rows: Rows, user: str, origin: str, guid: str, there: Store
     else:
         went = [name for name in there.messages if name not in brought or brought[name].origin == origin]
         found.works.extend(RemoveMessage(user, guid, name) for name in went)
-        found.kept[guid] = {name: has.uid for name, has in there.messages.items() if name not in went}
+        found.kept[guid] = {name: has for name, has in there.messages.items() if name not in went}
 
 
 def _is_gone(rows: Rows, box: str, guid: str, has: Stored) -> bool:
@@ -144,7 +144,7 @@ def _compare_messages(rows: Rows, origin: str, box: BoxRow, there: StoredBox, fo
                 # Beside a gate its mail program has saved it, under a UID that it keeps.
                 unknown += not has_gates
             else:
-                found.kept.setdefault(box.guid, {})[guid] = has.uid
+                found.kept.setdefault(box.guid, {})[guid] = has
         if is_passed and has.uid >= box.uidnext:
             found.passed[box.guid] = max(has.uid, found.passed.get(box.guid, 0))
     _compare_flags(box, there, changes, found)

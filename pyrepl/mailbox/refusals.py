@@ -9,13 +9,14 @@ Not here: commands of mail processes, who are answered (mail_side.py), and what 
 
 from __future__ import annotations
 
+from collections.abc import Sized
 from typing import Final
 
-from pyrepl.mailbox.verbs import Command, Copy, Create, Op, Renumber
-from pyrepl.mailbox.words import Register, Stamp, count
+from pyrepl.mailbox.verbs import Command, Copy, Create, Message, Messages, Op, Renumber, State
+from pyrepl.mailbox.words import Dot, Register, Stamp, count
 
 MOST_MODSEQ: Final = 2**62
-"""Of what others say; each change adds one, so the rest is never used up."""
+"""Of what others say, and the highest number of an op; each change adds one, so the rest is never used up."""
 MOST_EPOCHS_AHEAD: Final = 1_000_000
 """By which another's epoch may be ahead of ours: an election adds one, an operator's force a thousand."""
 MOST_IN_OP: Final = 1000
@@ -31,7 +32,25 @@ def why_not(command: Command, epoch: int) -> str | None:
     modseqs = [words.get("modseq") or 0, *_stamps(words)]
     if max(modseqs) > MOST_MODSEQ:
         return f"{command.VERB}: modseq {max(modseqs)} leaves no room for others"
+    if max(_seqs(words), default=0) > MOST_MODSEQ:
+        return f"{command.VERB}: an op with the number {max(_seqs(words))} leaves no room for others"
+    if isinstance(command, State | Message | Messages):
+        return _why_not_state(command)
     return _why_not_op(command) if isinstance(command, Op) else None
+
+
+def _why_not_state(command: State | Message | Messages) -> str | None:
+    if isinstance(command, State):
+        return "STATE: expected the name of the mailbox, got its GUID" if command.box.is_guid else None
+    if isinstance(command, Messages):
+        return _why_too_many(command.VERB, command.guids)
+    if not command.dots:
+        return "MESSAGE: expected the dots of the SAVEs that brought it"
+    return _why_too_many(command.VERB, command.dots)
+
+
+def _why_too_many(verb: str, named: Sized) -> str | None:
+    return f"{verb}: expected {MOST_IN_OP} at most, got {len(named)}" if len(named) > MOST_IN_OP else None
 
 
 def _stamps(words: dict[str, object]) -> list[int]:
@@ -43,6 +62,13 @@ def _stamps(words: dict[str, object]) -> list[int]:
         elif isinstance(value, tuple):
             found += [each.stamp.modseq for each in value if isinstance(each, Register)]
     return found
+
+
+def _seqs(words: dict[str, object]) -> list[int]:
+    """The numbers of all ops that a command names."""
+    dots = [value for value in words.values() if isinstance(value, Dot)]
+    dots += [each for value in words.values() if type(value) is tuple for each in value if isinstance(each, Dot)]
+    return [dot.seq for dot in dots]
 
 
 def _why_not_op(op: Op) -> str | None:

@@ -1,10 +1,13 @@
 """How a member gets what it missed: vectors, SYNC, texts by FETCH.
 
-Not here: how ops are applied (core.py), and waiting until all is everywhere (checks.py).
+Not here: state (pulling.py, telling.py), how ops are applied (core.py), waiting until all is everywhere (checks.py).
 
 A link that comes up begins with SYNC from both ends: each answers with all ops that the other lacks, of whatever
 origin, and sends its own as they happen from then on. Who sees by ACK that another has had ops for a second that are
 missing here asks for them, so the ops of a dead node spread from whoever has them.
+
+Who lacks ops that the other's journal has dropped is refused by SYNC, and takes its state instead (pulling.py); then it
+begins with SYNC again.
 """
 
 from __future__ import annotations
@@ -13,7 +16,9 @@ from typing import Final, NamedTuple, final
 
 from pyrepl.mailbox.answers import No, Ok, Reason
 from pyrepl.mailbox.core import Core, Peer
+from pyrepl.mailbox.entries import Pages
 from pyrepl.mailbox.merging import NO_TEXT, Text
+from pyrepl.mailbox.pulling import Pulling
 from pyrepl.mailbox.verbs import Ack, Command, Fetch, Op, Sync
 from pyrepl.mailbox.words import Dot, Vector
 
@@ -34,8 +39,9 @@ class _Fetching(NamedTuple):
 class Resync:
     """The exchange with all members."""
 
-    def __init__(self, core: Core, now: float) -> None:
+    def __init__(self, core: Core, now: float, pages: Pages) -> None:
         self.core: Final = core
+        self.pulling: Final = Pulling(core, pages, self._sync)
         self._asked = 0
         self._look_at = now
         self._told_held: Vector = ()
@@ -60,6 +66,7 @@ class Resync:
     def link_down(self, peer: Peer) -> None:
         peer.is_up = peer.is_live = False
         self._syncing.pop(peer.name, None)
+        self.pulling.link_down(peer.name)
         for tag in [tag for tag, fetching in self._fetching.items() if fetching.peer == peer.name]:
             del self._fetching[tag]
 
@@ -109,7 +116,7 @@ class Resync:
                 if answer.left:
                     self._sync(peer.name)
             elif isinstance(answer, No):
-                self.core.note("needs_state", f"{peer.name} {answer.oldest}")
+                self.pulling.want(peer)
         elif tag in self._fetching:
             self._fetched(peer, self._fetching.pop(tag), answer, text)
         else:
@@ -137,6 +144,11 @@ class Resync:
         self.core.send(peer, Fetch(user=what[0], guid=what[1]), tag)
 
     def _fetched(self, peer: Peer, fetching: _Fetching, answer: Command, text: str) -> None:
+        if self.core.causal.held.get(fetching.at.origin, 0) >= fetching.at.seq:
+            # What the op did came by state meanwhile.
+            self.core.let_go(text)
+            self._refused.pop(fetching.at, None)
+            return
         if isinstance(answer, Ok):
             self.core.let_go((self.core.texts.get(fetching.what) or NO_TEXT).name)
             self.core.texts[fetching.what] = Text(text, answer.size or 0, answer.received or 0, answer.sum)
@@ -171,7 +183,7 @@ class Resync:
         held = self.core.causal.held
         before = self._behind.get(peer.name, {})
         is_behind = any(held.get(origin, 0) < seq for origin, seq in before.items())
-        if is_behind and peer.is_up and peer.name not in self._syncing:
+        if is_behind and peer.is_up and peer.name not in (*self._syncing, self.pulling.peer):
             self._sync(peer.name)
         self._behind[peer.name] = {o: seq for o, seq in peer.held.items() if held.get(o, 0) < seq}
 

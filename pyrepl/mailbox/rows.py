@@ -77,7 +77,8 @@ class MessageRow(NamedTuple):
 
 
 class GoneRow(NamedTuple):
-    """An expunged message."""
+    """An expunged message. `dots`: of each origin the newest of the SAVEs and COPYs that are expunged, which tells of
+    all before it."""
 
     box: str
     uid: int
@@ -100,12 +101,24 @@ class Rows(Protocol):
 
     def put_held(self, dot: Dot) -> None: ...
 
+    def skip_to(self, dot: Dot) -> None:
+        """The vector reaches `dot`, above where it was, without the ops: their effects are known otherwise. The journal
+        lets go what it has of this origin up to there, as it would have a hole."""
+
+    def ahead(self) -> dict[str, int]:
+        """Origin -> seq up to which ops may have changed rows, though the vector does not cover them. A copy."""
+
+    def put_ahead(self, dot: Dot) -> None: ...
+
     def users(self) -> list[str]: ...
 
     def box(self, guid: str) -> BoxRow | None: ...
 
     def boxes(self, user: str) -> list[BoxRow]:
         """All of a user, the deleted ones too, by GUID."""
+
+    def boxes_after(self, guid: str, most: int) -> list[BoxRow]:
+        """The first `most` of all users with a higher GUID, by GUID, the deleted ones too."""
 
     def put_box(self, row: BoxRow) -> None: ...
 
@@ -119,6 +132,9 @@ class Rows(Protocol):
     def unplaced(self, box: str) -> list[MessageRow]:
         """Messages whose uid is UNPLACED, by GUID."""
 
+    def messages_by_guid(self, box: str, after: str, upto: str, most: int) -> list[MessageRow]:
+        """The first `most` with a GUID above `after`, and not above `upto` if that is not "", by GUID."""
+
     def homes(self, user: str, guid: str) -> list[MessageRow]:
         """Wherever the user has this GUID, by the mailbox's GUID."""
 
@@ -130,6 +146,9 @@ class Rows(Protocol):
 
     def gone_since(self, box: str, modseq: int) -> list[GoneRow]:
         """Those with a higher modseq, by UID."""
+
+    def gone_by_guid(self, box: str, after: str, upto: str, most: int) -> list[GoneRow]:
+        """As messages_by_guid, of those that are gone."""
 
     def put_gone(self, row: GoneRow) -> None:
         """One row a (box, guid): the newer one stays."""

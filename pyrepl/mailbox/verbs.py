@@ -34,7 +34,6 @@ from pyrepl.mailbox.kinds import (
     Seconds,
     Sums,
     Text,
-    Uid,
     UidNext,
     UidOrNone,
     UidValidity,
@@ -399,39 +398,79 @@ class Ack(Command):
 
 
 class Sync(Command):
-    """All ops beyond `held` are wanted; or one mailbox's changes since a modseq, or all of it."""
+    """All ops beyond `held` are wanted."""
 
     VERB: ClassVar = "SYNC"
     SENDERS: ClassVar = _NODE
-    POSITIONS: ClassVar = ("user", "box")
-    user: User = ""
-    box: Box | None = None
     held: Vector = ()
-    since: Modseq | None = None
-    all: Yes = False
+
+
+class Boxes(Command):
+    """All mailboxes with a GUID above `after` are wanted, as STATE, in the order of their GUIDs."""
+
+    VERB: ClassVar = "BOXES"
+    SENDERS: ClassVar = _NODE
+    after: BoxGuid = ""
 
 
 class State(_OnBox):
-    """One mailbox, with `id`; or one message of it, with `guid`; or one that is gone, with `guid` and `gone`."""
+    """One mailbox, by its name; `id` is its GUID."""
 
     VERB: ClassVar = "STATE"
     SENDERS: ClassVar = _NODE
-    id: BoxGuid = ""
-    uidvalidity: UidValidity | None = None
-    uidnext: UidNext | None = None
-    modseq: Modseq = 0
-    known: Vector = ()
-    digest: Text = ""
-    stamp: Stamp | None = None
+    id: BoxGuid
+    uidvalidity: UidValidity
+    uidnext: UidNext
+    modseq: Modseq
+    stamp: Stamp
+    created: Stamp
     subscribed: Stamp | None = None
     is_subscribed: Yes = False
-    uid: Uid | None = None
-    guid: Guid = ""
+    deleted: Yes = False
+
+
+class Entries(_OnBox):
+    """Do both have the same of the messages above `after`, up to `upto`, by GUID? The sender's have this digest; with
+    another one, what the receiver has is wanted, as ENTRY. `upto` "": all that follow."""
+
+    VERB: ClassVar = "ENTRIES"
+    SENDERS: ClassVar = _NODE
+    digest: Text
+    after: Text = ""
+    upto: Text = ""
+
+
+class Entry(_OnBox):
+    """A message, there or gone, and the digest of what is known of it. `uid` 0: it has none, or is gone."""
+
+    VERB: ClassVar = "ENTRY"
+    SENDERS: ClassVar = _NODE
+    guid: Guid
+    digest: Text
+    uid: UidOrNone = ANY_UID
+
+
+class Messages(_OnBox):
+    """All that is known of messages is wanted, as MESSAGE."""
+
+    VERB: ClassVar = "MESSAGES"
+    SENDERS: ClassVar = _NODE
+    guids: Guids
+
+
+class Message(_OnBox):
+    """All that is known of a message; with `gone`, of one that was there."""
+
+    VERB: ClassVar = "MESSAGE"
+    SENDERS: ClassVar = _NODE
+    guid: Guid
+    uid: UidOrNone = ANY_UID
+    token: Token | None = None
     dots: Dots = ()
     stamps: Registers = ()
+    modseq: Modseq
     size: Count = 0
     received: Seconds = 0
-    token: Token | None = None
     sum: Sums = ()
     gone: Yes = False
 
@@ -452,6 +491,7 @@ class Quit(Command):
 COMMANDS: Final[tuple[type[Command], ...]] = (
     *(Hello, Auth, Lock, Unlock, Save, Store, Expunge, Copy, Modseqs, FlagsOf, Renumber),
     *(Create, Delete, Rename, Subscribe, Unsubscribe, TxBegin, TxEnd, Fetch, Check),
-    *(Take, Give, RootPing, RootClaim, RootSet, RootClear, Ack, Sync, State, Ping, Quit),
+    *(Take, Give, RootPing, RootClaim, RootSet, RootClear, Ack, Ping, Quit),
+    *(Sync, Boxes, State, Entries, Entry, Messages, Message),
 )
 BY_VERB: Final[dict[str, type[Command]]] = {command.VERB: command for command in COMMANDS}

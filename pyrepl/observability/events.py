@@ -1637,11 +1637,27 @@ class MailboxMastershipLost(Event):
 
 
 @final
-class MailboxNeedsState(Event):
+class MailboxResyncByState(Event):
+    about: str
+    TEXT: ClassVar[str] = (
+        "Mailboxes: resync_by_state {about}: the journal of this member does not reach back far enough, so all"
+        " mailboxes are compared with its own"
+    )
+
+
+@final
+class MailboxResyncByStateDone(Event):
+    about: str
+    TEXT: ClassVar[str] = "Mailboxes: resync_by_state_done {about}: all that this member knew is here"
+
+
+@final
+class MailboxDatabaseIsOld(Event):
     about: str
     LEVEL: ClassVar[Level] = Level.WARNING
     TEXT: ClassVar[str] = (
-        "Mailboxes: needs_state {about}: this member lacks changes that are not in the journal any more"
+        "Mailboxes: database_is_old {about}: mailbox.db is older than what other members know, so nothing is taken from"
+        " them by comparing. Stop this node, move mailbox.db away, and start it"
     )
 
 

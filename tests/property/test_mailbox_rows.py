@@ -50,12 +50,17 @@ class Model:
     def __init__(self) -> None:
         self.cluster = ClusterRow()
         self.held: dict[str, int] = {}
+        self.ahead: dict[str, int] = {}
         self.boxes: dict[str, BoxRow] = {}
         self.messages: dict[tuple[str, str], MessageRow] = {}
         self.gone: dict[tuple[str, str], GoneRow] = {}
         self.ops: list[Op] = []
         self.seqs: dict[str, int] = {}
         """Origin -> the greatest seq that was ever put."""
+
+    def skip_to(self, at: Dot) -> None:
+        self.held[at.origin] = self.seqs[at.origin] = at.seq
+        self.ops = [op for op in self.ops if op.at is not None and op.at.origin != at.origin]
 
     def put_op(self, op: Op) -> None:
         assert op.at is not None
@@ -118,6 +123,17 @@ class RowsMachine(RuleBasedStateMachine):
         self.rows.put_held(at)
         self.model.held[origin] = at.seq
 
+    @rule(origin=ORIGINS, skip=st.integers(1, 3))
+    def skip_to(self, origin: str, skip: int) -> None:
+        at = Dot(origin, self.model.seqs.get(origin, 0) + skip)
+        self.rows.skip_to(at)
+        self.model.skip_to(at)
+
+    @rule(origin=ORIGINS, seq=st.integers(1, 9))
+    def put_ahead(self, origin: str, seq: int) -> None:
+        self.rows.put_ahead(Dot(origin, seq))
+        self.model.ahead[origin] = seq
+
     @rule()
     def commit(self) -> None:
         self.rows.commit()
@@ -133,7 +149,7 @@ class RowsMachine(RuleBasedStateMachine):
     def small_tables_are_the_models(self) -> None:
         model = self.model
         assert self.rows.cluster() == model.cluster
-        assert self.rows.held() == model.held
+        assert self.rows.held() == model.held and self.rows.ahead() == model.ahead
         assert self.rows.users() == sorted({row.user for row in model.boxes.values()})
         for user in ("alice", "bob"):
             assert self.rows.boxes(user) == sorted(row for row in model.boxes.values() if row.user == user)
@@ -145,6 +161,19 @@ class RowsMachine(RuleBasedStateMachine):
             assert [op.at for op in self.rows.ops(origin, 0, 100)] == [Dot(origin, seq) for seq in seqs]
             last = self.model.seqs.get(origin)
             assert self.rows.oldest(origin) == (min(seqs) if seqs else last + 1 if last else 0)
+
+    @rule(box=BOXES, after=st.just("") | GUIDS, upto=st.just("") | GUIDS, most=st.integers(1, 3))
+    def page(self, box: str, after: str, upto: str, most: int) -> None:
+        """What is asked page by page."""
+        model = self.model
+        for found, table in (
+            (self.rows.messages_by_guid(box, after, upto, most), model.messages),
+            (self.rows.gone_by_guid(box, after, upto, most), model.gone),
+        ):
+            guids = sorted(g for where, g in table if where == box and g > after and (not upto or g <= upto))
+            assert list(found) == [table[box, guid] for guid in guids[:most]]
+        boxes = [row for _, row in sorted(model.boxes.items()) if row.guid > box]
+        assert self.rows.boxes_after(box, most) == boxes[:most]
 
     @rule(box=BOXES, guid=GUIDS, uid=UIDS, user=USERS, modseq=MODSEQS)
     def ask(self, box: str, guid: str, uid: int, user: str, modseq: int) -> None:

@@ -55,6 +55,12 @@ class BoxTable:
     def put_held(self, dot: Dot) -> None:
         self._database.change("INSERT OR REPLACE INTO held VALUES (?, ?)", *dot)
 
+    def ahead(self) -> dict[str, int]:
+        return dict(self._database.rows("SELECT origin, seq FROM ahead"))
+
+    def put_ahead(self, dot: Dot) -> None:
+        self._database.change("INSERT OR REPLACE INTO ahead VALUES (?, ?)", *dot)
+
     def users(self) -> list[str]:
         return [user for (user,) in self._database.rows("SELECT DISTINCT user FROM boxes ORDER BY user")]
 
@@ -70,6 +76,10 @@ class BoxTable:
     def boxes(self, user: str) -> list[BoxRow]:
         found = self._of(user)
         return [found[guid] for guid in sorted(found)]
+
+    def boxes_after(self, guid: str, most: int) -> list[BoxRow]:
+        found = self._database.rows(f"SELECT {_COLUMNS} FROM boxes WHERE guid > ? ORDER BY guid LIMIT ?", guid, most)
+        return [_box_of(columns) for columns in found]
 
     def put_box(self, row: BoxRow) -> None:
         known = self.box(row.guid)

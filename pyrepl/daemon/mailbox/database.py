@@ -21,7 +21,7 @@ from typing import Any, Final, final
 from pyrepl.errors import PyreplError
 from pyrepl.temporary import make_private
 
-VERSION: Final = 2
+VERSION: Final = 3
 """Of the schema, in `PRAGMA user_version`; 0 is a new file's."""
 
 _SCHEMA: Final = """
@@ -62,7 +62,8 @@ _STEPS: Final = {
     1: """
 CREATE TABLE owed (place INTEGER PRIMARY KEY AUTOINCREMENT, user TEXT NOT NULL, work TEXT NOT NULL);
 CREATE INDEX owed_by_user ON owed (user, place);
-"""
+""",
+    2: "CREATE TABLE ahead (origin TEXT PRIMARY KEY, seq INTEGER NOT NULL) WITHOUT ROWID;",
 }
 """What makes the schema of each version that of the next."""
 

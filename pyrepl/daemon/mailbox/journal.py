@@ -12,6 +12,7 @@ from typing import Final
 from pyrepl.daemon.mailbox.columns import op_column, op_of
 from pyrepl.daemon.mailbox.database import Database
 from pyrepl.mailbox.verbs import Op
+from pyrepl.mailbox.words import Dot
 
 ROW_BYTES: Final = 64
 """What an op takes on disk besides its line, about."""
@@ -61,6 +62,17 @@ class Journal:
         dropped = self._database.row("SELECT seq FROM dropped WHERE origin = ?", origin)
         return int(dropped[0]) + 1 if dropped else 0
 
+    def skip_to(self, dot: Dot) -> None:
+        self._database.change("INSERT OR REPLACE INTO held VALUES (?, ?)", *dot)
+        self._forget("origin = ? AND seq <= ?", *dot)
+        self._note_dropped(*dot)
+
+    def _note_dropped(self, origin: str, seq: int) -> None:
+        self._database.change(
+            "INSERT INTO dropped VALUES (?, ?) ON CONFLICT (origin) DO UPDATE SET seq = max(seq, excluded.seq)",
+            *(origin, seq),
+        )
+
     def _drop_oldest(self) -> bool:
         """Drop so many of those kept first as are too many, but never the newest; False if there are none."""
         excess = self._bytes - self.most_bytes
@@ -75,10 +87,7 @@ class Journal:
                 break
             excess -= size + ROW_BYTES
             last = place
-            self._database.change(
-                "INSERT INTO dropped VALUES (?, ?) ON CONFLICT (origin) DO UPDATE SET seq = max(seq, excluded.seq)",
-                *(origin, seq),
-            )
+            self._note_dropped(origin, seq)
         self._forget("place <= ?", last)
         return bool(found)
 

@@ -27,6 +27,7 @@ _CHANGE: Final = (
     "UPDATE messages SET uid = ?, token = ?, dots = ?, size = ?, received = ?, flags = ?, modseq = ?, sums = ?"
     " WHERE box = ? AND guid = ?"
 )
+_BY_GUID: Final = "WHERE box = ? AND guid > ? AND (? = '' OR guid <= ?) ORDER BY guid LIMIT ?"
 _GONE: Final = "box, uid, guid, dots, modseq, flags"
 
 
@@ -60,6 +61,9 @@ class MessageTable:
     def unplaced(self, box: str) -> list[MessageRow]:
         return self._messages("WHERE box = ? AND uid = ? ORDER BY guid", box, UNPLACED)
 
+    def messages_by_guid(self, box: str, after: str, upto: str, most: int) -> list[MessageRow]:
+        return self._messages(_BY_GUID, box, after, upto, upto, most)
+
     def homes(self, user: str, guid: str) -> list[MessageRow]:
         return self._messages(
             "JOIN boxes ON boxes.guid = messages.box WHERE messages.guid = ? AND boxes.user = ? ORDER BY box",
@@ -87,6 +91,10 @@ class MessageTable:
     def gone_since(self, box: str, modseq: int) -> list[GoneRow]:
         query = f"SELECT {_GONE} FROM gone WHERE box = ? AND modseq > ? ORDER BY uid, guid"
         return [_gone_of(found) for found in self._database.rows(query, box, modseq)]
+
+    def gone_by_guid(self, box: str, after: str, upto: str, most: int) -> list[GoneRow]:
+        found = self._database.rows(f"SELECT {_GONE} FROM gone {_BY_GUID}", box, after, upto, upto, most)
+        return [_gone_of(columns) for columns in found]
 
     def put_gone(self, row: GoneRow) -> None:
         self._database.change(

@@ -71,5 +71,7 @@ def lines_about(about: str) -> dict[str, Callable[[], Event]]:
         "mastership_lost": lambda: events.MailboxMastershipLost(about),
         "folders_guard": lambda: events.MailboxFoldersGuard(about),
         "folders_failed": lambda: events.MailboxFoldersFailed(about),
-        "needs_state": lambda: events.MailboxNeedsState(about),
+        "resync_by_state": lambda: events.MailboxResyncByState(about),
+        "resync_by_state_done": lambda: events.MailboxResyncByStateDone(about),
+        "database_is_old": lambda: events.MailboxDatabaseIsOld(about),
     }

@@ -14,6 +14,7 @@ import re
 
 from pyrepl.mailbox.acks import AckOptions
 from pyrepl.mailbox.codec import Decoder, Line, encode
+from pyrepl.mailbox.entries import Pages
 from pyrepl.mailbox.mastering import MasteringOptions
 from pyrepl.mailbox.members import Member, Members
 from pyrepl.mailbox.node import Node, NodeOptions
@@ -23,6 +24,7 @@ from pyrepl.mailbox.verbs import Command, Create, Side
 from tests.simulation.mailbox.memory_rows import MemoryRows
 from tests.simulation.mailbox.model_store import ModelStore, Uids
 
+PAGES = Pages()
 QUIET = frozenset({"ROOT-PING", "ACK", "SYNC", "PING"})
 
 
@@ -37,11 +39,11 @@ class Cluster:
         accept: bool = True,
         shows: str = "",
         acks: AckOptions | None = None,
+        pages: Pages = PAGES,
     ) -> None:
         self.members = Members(tuple(Member(name, name in witnesses) for name in names))
-        self.options = NodeOptions(
-            MasteringOptions(tracker=TrackerOptions(accept=accept)), unix_s=1_795_333_408.0, acks=acks or AckOptions()
-        )
+        mastering = MasteringOptions(tracker=TrackerOptions(accept=accept))
+        self.options = NodeOptions(mastering, unix_s=1_795_333_408.0, acks=acks or AckOptions(), pages=pages)
         self.now = 0.0
         self.shows = set(shows.split())
         self.lines: list[str] = []
@@ -188,9 +190,16 @@ class Cluster:
         ]
 
 
-def ready(names: str = "ab", witnesses: str = "", *, accept: bool = True, box: str = "INBOX") -> Cluster:
+def ready(
+    names: str = "ab",
+    witnesses: str = "",
+    *,
+    accept: bool = True,
+    box: str = "INBOX",
+    pages: Pages = PAGES,
+) -> Cluster:
     """A cluster with a root, a, and one mailbox, made by a."""
-    cluster = Cluster(names, witnesses, accept=accept)
+    cluster = Cluster(names, witnesses, accept=accept, pages=pages)
     cluster.run(3.0)
     cluster.say(f"m0>a 0 CREATE alice {box}")
     cluster.run(1.1)

@@ -2,8 +2,10 @@
 
     # text             a comment
     nodes ab           the members; `nodes abw w` makes w a witness; `nodes ab refuse`: who is apart gives out nothing
+    shows SYNC         verbs that are shown as well
     @ 1.5              so many seconds pass
     ! cut a b          cut, link, crash, start, and hold or release what is said in one direction (`! hold c>b`)
+    ! journal a 3      the journal of a keeps only so many ops of each node from now on
     ! dies b           b dies the next time between its store's works and the commit of its rows
     m1>a 1 LOCK ..     a mail process says a line
     a>b * TAKE ..      what nodes say, each behind what made them say it
@@ -30,6 +32,8 @@ def replayed(text: str) -> str:
         if first == "nodes":
             witnesses = "".join(word for word in rest[1:] if word != "refuse")
             cluster = Cluster(rest[0], witnesses, accept="refuse" not in rest)
+        elif first == "shows":
+            cluster.shows.update(rest)
         elif first == "@":
             cluster.run(float(rest[0]))
         elif first == "!":
@@ -52,6 +56,8 @@ def _happen(cluster: Cluster, what: str, *words: str) -> None:
         cluster.cut(*words)
     elif what == "link":
         cluster.link(*words)
+    elif what == "journal":
+        cluster.rows[words[0]].most_ops = int(words[1])
     elif what == "dies":
         cluster.dies.update(words)
     elif what == "crash":

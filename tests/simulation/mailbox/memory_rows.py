@@ -17,6 +17,11 @@ class MemoryRows:
     """Rows as the database keeps them. It checks on the way what must never happen to a row (I8, I10, I13)."""
 
     def __init__(self) -> None:
+        self.most_ops = 10**9
+        """Of each origin that the journal keeps."""
+        self._dropped: dict[str, int] = {}
+        """Origin -> the greatest seq that the journal does not have any more."""
+        self._ahead: dict[str, int] = {}
         self._cluster: dict[str, ClusterRow] = {"row": ClusterRow()}
         self._held: dict[str, int] = {}
         self._boxes: dict[str, BoxRow] = {}
@@ -42,10 +47,25 @@ class MemoryRows:
     def commit(self) -> None:
         if not self._undo:
             return
-        for table, origin, _ in self._undo:
-            if table is self._held and self._ops[origin][self._held[origin]].left:
-                raise Violation("I15", f"a commit within a transaction of {origin}:{self._held[origin]}")
+        for origin in {origin for table, origin, _ in self._undo if table is self._held}:
+            last = self._held[origin]
+            if last > self._dropped.get(origin, 0) and self._ops[origin][last].left:
+                raise Violation("I15", f"a commit within a transaction of {origin}:{last}")
+            self._drop(origin, last - self.most_ops)
         self._undo.clear()
+
+    def _drop(self, origin: str, seq: int) -> None:
+        """Ops are only hidden, so that what was ever done can be looked at in the end."""
+        if seq > self._dropped.get(origin, 0):
+            self._put(self._dropped, origin, seq)
+
+    def ops_made(self, origin: str, after: int) -> list[Op]:
+        """Of one origin that never skipped an op, those behind `after`, whether the journal has them or not."""
+        return [self._ops[origin][seq] for seq in range(after + 1, self._held.get(origin, 0) + 1)]
+
+    def all_ops(self) -> list[Op]:
+        """All that were applied one by one, those too that the journal has dropped."""
+        return [op for ops in self._ops.values() for op in ops.values()]
 
     def crash(self) -> None:
         """What was not committed never was."""
@@ -73,6 +93,18 @@ class MemoryRows:
             raise Violation("I13", f"{dot} behind {self._held.get(dot.origin, 0)}")
         self._put(self._held, dot.origin, dot.seq)
 
+    def skip_to(self, dot: Dot) -> None:
+        if dot.seq <= self._held.get(dot.origin, 0):
+            raise Violation("I13", f"a jump to {dot} from {self._held.get(dot.origin, 0)}")
+        self._put(self._held, *dot)
+        self._drop(*dot)
+
+    def ahead(self) -> dict[str, int]:
+        return dict(self._ahead)
+
+    def put_ahead(self, dot: Dot) -> None:
+        self._put(self._ahead, *dot)
+
     def users(self) -> list[str]:
         return sorted({box.user for box in self._boxes.values()})
 
@@ -81,6 +113,9 @@ class MemoryRows:
 
     def boxes(self, user: str) -> list[BoxRow]:
         return [self._boxes[guid] for guid in sorted(self._boxes) if self._boxes[guid].user == user]
+
+    def boxes_after(self, guid: str, most: int) -> list[BoxRow]:
+        return [self._boxes[each] for each in sorted(self._boxes) if each > guid][:most]
 
     def put_box(self, row: BoxRow) -> None:
         before = self._boxes.get(row.guid)
@@ -97,6 +132,9 @@ class MemoryRows:
 
     def messages(self, box: str) -> Iterator[MessageRow]:
         return iter(sorted(self._messages.get(box, {}).values(), key=lambda row: (row.uid, row.guid)))
+
+    def messages_by_guid(self, box: str, after: str, upto: str, most: int) -> list[MessageRow]:
+        return _by_guid(self._messages.get(box, {}), after, upto)[:most]
 
     def unplaced(self, box: str) -> list[MessageRow]:
         return [row for row in self.messages(box) if row.uid == UNPLACED]
@@ -130,6 +168,9 @@ class MemoryRows:
         rows = self._gone.get(box, {}).values()
         return sorted((row for row in rows if row.modseq > modseq), key=lambda row: (row.uid, row.guid))
 
+    def gone_by_guid(self, box: str, after: str, upto: str, most: int) -> list[GoneRow]:
+        return _by_guid(self._gone.get(box, {}), after, upto)[:most]
+
     def put_gone(self, row: GoneRow) -> None:
         self._put(self._gone.setdefault(row.box, {}), row.guid, row)
 
@@ -150,7 +191,13 @@ class MemoryRows:
     def ops(self, origin: str, after: int, most: int) -> list[Op]:
         table = self._ops.get(origin, {})
         last = self._held.get(origin, 0)
-        return [table[seq] for seq in range(after + 1, min(last, after + most) + 1)]
+        first = max(after, self._dropped.get(origin, 0)) + 1
+        return [table[seq] for seq in range(first, min(last + 1, first + most))]
 
     def oldest(self, origin: str) -> int:
-        return 1 if self._ops.get(origin) else 0
+        dropped = self._dropped.get(origin, 0)
+        return dropped + 1 if dropped or self._ops.get(origin) else 0
+
+
+def _by_guid(table: dict[str, Any], after: str, upto: str) -> list[Any]:
+    return [table[guid] for guid in sorted(table) if guid > after and (not upto or guid <= upto)]

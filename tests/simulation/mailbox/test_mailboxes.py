@@ -25,6 +25,7 @@ MUST_HAPPEN = {
     "lock",
     "mastership_lost",
     "race",
+    "resync_by_state_done",
     "roamed",
     "single_copy",
     "slow",

@@ -8,6 +8,7 @@ from pyrepl.mailbox.node import Node
 from pyrepl.mailbox.uids import MASTER
 from pyrepl.mailbox.verbs import Copy, Op, Save
 from pyrepl.mailbox.words import APART, Dot, Token, walk
+from tests.simulation.mailbox.memory_rows import MemoryRows
 from tests.simulation.mailbox.violation import Violation
 
 MOST: int = 10_000
@@ -37,11 +38,11 @@ class Watch:
         self.conditions: list[Condition] = []
         self._seen: dict[str, int] = {}
 
-    def look(self, node: Node, now: float, real: float) -> None:
+    def look(self, node: Node, rows: MemoryRows, now: float, real: float) -> None:
         """A node committed something; `now` is the time by its clock."""
-        origin, rows = node.core.origin, node.core.rows
+        origin = node.core.origin
         seen = self._seen.get(origin, 0)
-        new = rows.ops(origin, seen, MOST)
+        new = rows.ops_made(origin, seen)
         self._seen[origin] = seen + len(new)
         for op in new:
             assert op.at is not None

@@ -7,6 +7,7 @@ import random
 from collections import Counter
 from collections.abc import Callable, Iterable
 
+from pyrepl.mailbox.entries import Pages
 from pyrepl.mailbox.mastering import MasteringOptions
 from pyrepl.mailbox.members import Member, Members
 from pyrepl.mailbox.node import Node, NodeOptions
@@ -23,6 +24,7 @@ from tests.simulation.mailbox.violation import Violation
 from tests.simulation.mailbox.watch import Watch
 
 USER = "alice"
+SMALL = Pages(boxes=1, entries=4, compared=3, messages=2, wanted=4)
 
 
 class Host:
@@ -53,6 +55,7 @@ class World:
         names = [chr(ord("a") + place) for place in range(keepers)] + (["w"] if witness else [])
         self.members = Members(tuple(Member(name, name == "w") for name in names))
         self.accept = accept
+        self.pages = SMALL if rng.random() < 0.7 else Pages()
         self.hosts = {name: Host(name, rng.uniform(0.9, 1.1), self.uids) for name in names}
         self.network = Network(rng, names, self.at, lambda: self.now)
         self.network.deliver = self._deliver
@@ -94,7 +97,7 @@ class World:
         mastering = MasteringOptions(
             RootOptions(jitter_s=self.rng.uniform(0, 0.2)), TrackerOptions(accept=self.accept), gap=100_000
         )
-        return NodeOptions(mastering, unix_s=1_795_000_000.0)
+        return NodeOptions(mastering, unix_s=1_795_000_000.0, pages=self.pages)
 
     def start(self, name: str) -> None:
         host = self.hosts[name]
@@ -175,7 +178,7 @@ class World:
         if was_changed or node.mastering.root.lease_end(self.clock(host)) != host.lease_end:
             self._check(host, node)
         if was_changed:
-            self.watch.look(node, self.clock(host), self.now)
+            self.watch.look(node, host.rows, self.clock(host), self.now)
         self._wake(host, node)
 
     def _crash_within(self, host: Host, works: Iterable[Work]) -> None:

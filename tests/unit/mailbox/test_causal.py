@@ -59,7 +59,7 @@ def test_where_all_room_is_taken_the_next_of_a_known_origin_is_heard() -> None:
 def test_what_waits_is_bounded() -> None:
     causal = Causal({}, most=3)
     assert [causal.add(op(f"a{seq}")) for seq in range(2, 7)] == [True, True, True, False, False]
-    causal.jump("a", 3)
+    assert [each.op for each in causal.jump("a", 3)] == [op("a2"), op("a3")]
     assert causal.count == 1 and causal.held == {"a": 3}
     with pytest.raises(AssertionError):
         causal.applied(op("a9"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pyrepl.mailbox.core import Core
 from pyrepl.mailbox.merging import Text
 from pyrepl.mailbox.rows import UNPLACED
-from pyrepl.mailbox.store import DONE, AddMessage, Ended, MakeBox, MoveMessage, Outcome, RemoveMessage, Result
+from pyrepl.mailbox.store import DONE, AddMessage, Ended, MakeBox, MoveMessage, Outcome, RemoveMessage, Result, Stored
 from pyrepl.mailbox.verbs import Create, Expunge, Renumber, Save
 from pyrepl.mailbox.words import Box, Dot, Stamp, Token
 from tests.simulation.mailbox.memory_rows import MemoryRows
@@ -93,3 +93,35 @@ def test_texts_that_no_work_takes_are_let_go() -> None:
     assert mine.unneeded() == [], "it waits"
     mine.hear("b", "*", early, "early again")
     assert mine.unneeded() == ["early again"]
+
+
+def test_what_came_by_state_is_not_waited_for_and_is_answered() -> None:
+    mine = core()
+    save = SAVE.replaced(at=Dot("b", 2), modseq=1)
+    mine.hear("b", "7", save, "drop")
+    mine.lacking[Dot("b", 2)] = ("alice", "G1")
+    mine.texts["alice", "G1"] = Text("fetched")
+    mine.jump((Dot("a", 0), Dot("b", 2), Dot("c", 5)))
+    assert mine.rows.held() == mine.causal.held == {"b": 2, "c": 5} and mine.causal.count == 0
+    assert sorted(mine.unneeded()) == ["drop", "fetched"] and not mine.lacking and not mine.texts
+    assert [(send.peer, send.tag) for send in mine.sends()] == [("b", "7")]
+    assert mine.rows.oldest("c") == 6 and mine.rows.ops("c", 0, 9) == []
+
+
+def test_a_jump_lets_ops_go_on_that_waited_for_what_it_covers() -> None:
+    mine = core()
+    mine.hear("b", "*", CREATE.replaced(at=Dot("b", 1), after=(Dot("c", 5),), modseq=1), "")
+    assert mine.rows.box(GUID) is None
+    mine.jump((Dot("c", 5),))
+    assert mine.rows.box(GUID) is not None and mine.rows.held() == {"b": 1, "c": 5}
+
+
+def test_what_a_crash_left_goes_when_its_op_does_not_come_again() -> None:
+    mine = core()
+    mine.do([CREATE])
+    mine.works()
+    mine.merger.kept[GUID] = {"G1": Stored(1, (), Dot("b", 2)), "G2": Stored(2, (), Dot("b", 9))}
+    mine.jump((Dot("b", 2),))
+    assert mine.removals() == [RemoveMessage("alice", GUID, "G1")] and list(mine.merger.kept[GUID]) == ["G2"]
+    gone = mine.rows.gone(GUID, "G1")
+    assert gone is not None and (gone.uid, gone.dots) == (1, (Dot("b", 2),)), "a crash before that is no riddle"

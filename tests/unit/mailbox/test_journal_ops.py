@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pyrepl.mailbox.causal import Causal
 from pyrepl.mailbox.journal_ops import Journal, by_guid
-from pyrepl.mailbox.rows import BoxRow
+from pyrepl.mailbox.rows import BoxRow, MessageRow
 from pyrepl.mailbox.verbs import Copy, Store
-from pyrepl.mailbox.words import Box, Dot, Stamp
+from pyrepl.mailbox.words import Box, Dot, Stamp, Token
 from tests.simulation.mailbox.memory_rows import MemoryRows
 
 ONE = BoxRow("1" * 32, "alice", "INBOX", Stamp(4, "b"), 5, highest=7)
@@ -43,3 +43,16 @@ def test_stamps_and_guids_are_new() -> None:
     assert mine.next_stamp("alice") == Stamp(5, "a")
     guid = mine.new_box_guid("alice", "New")
     assert len(guid) == 32 and guid != mine.new_box_guid("alice", "Other") and by_guid(ONE) == Box(ONE.guid, True)
+
+
+def test_an_op_waits_for_what_rows_that_came_by_state_may_show() -> None:
+    mine = journal({"a": 3, "b": 9})
+    mine.rows.put_message(MessageRow(ONE.guid, "G1", 1, Token(1, 0), (Dot("b", 12),), 4, 7, modseq=40))
+    mine.reaches([Dot("b", 12), Dot("b", 11), Dot("c", 1), Dot("a", 2)])
+    assert mine.rows.ahead() == mine.ahead == {"b": 12, "c": 1}
+    assert mine.vector() == (Dot("a", 3), Dot("b", 9)) and mine.seen() == (Dot("a", 3), Dot("b", 12), Dot("c", 1))
+    made = mine.made(Store(user="alice", box=by_guid(ONE), guids=("G1",)))
+    assert (made.after, made.modseq) == ((Dot("b", 12), Dot("c", 1)), 41), "above the flags that it shows"
+    mine.causal.held.update(b=12, c=1)
+    assert mine.seen() == (Dot("a", 3), Dot("b", 12), Dot("c", 1)) and mine.ahead == {}
+    assert Journal(mine.rows, Causal({"b": 11}), "a").ahead == {"b": 12, "c": 1}, "a restart knows it still"

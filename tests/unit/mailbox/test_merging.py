@@ -6,7 +6,7 @@ from itertools import permutations
 
 from pyrepl.mailbox.merging import Effects, Merger, Text
 from pyrepl.mailbox.rows import UNPLACED
-from pyrepl.mailbox.store import AddMessage, MoveMessage
+from pyrepl.mailbox.store import AddMessage, MoveMessage, Stored
 from pyrepl.mailbox.verbs import Copy, Create, Delete, Expunge, Modseqs, Op, Rename, Renumber, Save, Store
 from pyrepl.mailbox.words import Box, Dot, Stamp, Token
 from tests.simulation.mailbox.memory_rows import MemoryRows
@@ -156,7 +156,7 @@ def test_p1_a_record_gives_messages_a_modseq_and_without_messages_raises_the_hig
 def test_nothing_comes_below_what_clients_saw_before_a_crash() -> None:
     rows, effects = MemoryRows(), Effects()
     merger = Merger(rows, "x")
-    merger.kept[GUID] = {"G1": 9, "G3": 12}
+    merger.kept[GUID] = {"G1": Stored(9, ()), "G3": Stored(12, ())}
     for op in (CREATE, save("G2", 4, Dot("b", 1)), save("G1", 9, Dot("a", 2))):
         merger.apply(op, {"G1": Text("drop"), "G2": Text("drop")}, effects)
     assert [(row.guid, row.uid) for row in rows.messages(GUID)] == [("G2", UNPLACED), ("G1", 9)]

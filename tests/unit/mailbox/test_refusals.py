@@ -14,20 +14,34 @@ from pyrepl.mailbox.verbs import (
     Create,
     Expunge,
     FlagsOf,
+    Message,
+    Messages,
     Modseqs,
     Renumber,
     RootClaim,
     RootPing,
     Save,
+    State,
     Store,
     Subscribe,
 )
-from pyrepl.mailbox.words import LAST_MODSEQ, Box, Register, Stamp, Token
+from pyrepl.mailbox.words import LAST_MODSEQ, Box, Dot, Register, Stamp, Token
 from tests.scenario.mailbox.cluster import ready
 from tests.simulation.mailbox.hostile import Hostile
 
 BOX = Box("1" * 32, True)
 SAVE = Save(user="alice", box=BOX, uid=7, guid="G", size=1, received=1, modseq=3, token=Token(7, 1))
+
+STATE = State(
+    user="alice",
+    box=Box("INBOX"),
+    id="1" * 32,
+    uidvalidity=5,
+    uidnext=9,
+    modseq=3,
+    stamp=Stamp(3, "b"),
+    created=Stamp(3, "b"),
+)
 
 
 @pytest.mark.parametrize(
@@ -38,6 +52,9 @@ SAVE = Save(user="alice", box=BOX, uid=7, guid="G", size=1, received=1, modseq=3
         Renumber(user="alice", box=BOX, to=((1, 9),)),
         Create(user="alice", box=Box("INBOX"), id="1" * 32, stamp=Stamp(3, "b")),
         RootClaim(epoch=1007, node="b"),
+        STATE,
+        Message(user="alice", box=BOX, guid="G", dots=(Dot("a", 1),), modseq=3),
+        Messages(user="alice", box=BOX, guids=("G1", "G2")),
         Ok(),
         No(reason=Reason.BUSY),
     ],
@@ -65,6 +82,16 @@ def test_what_is_in_order(command: Command) -> None:
             "COPY: expected a UID for each of 1",
         ),
         (Renumber(user="alice", box=BOX, to=((1, 2),), guids=("G1",)), "RENUMBER: expected a UID"),
+        (STATE.replaced(box=BOX), "STATE: expected the name"),
+        (STATE.replaced(created=Stamp(LAST_MODSEQ, "b")), "STATE: modseq"),
+        (Message(user="alice", box=BOX, guid="G", modseq=3), "MESSAGE: expected the dots"),
+        (Message(user="alice", box=BOX, guid="G", dots=(Dot("a", LAST_MODSEQ),), modseq=3), "MESSAGE: an op"),
+        (
+            Message(user="alice", box=BOX, guid="G", dots=(Dot("a", 1),) * (MOST_IN_OP + 1), modseq=3),
+            "MESSAGE: expected 1000",
+        ),
+        (Messages(user="alice", box=BOX, guids=("G",) * (MOST_IN_OP + 1)), "MESSAGES: expected 1000"),
+        (Ok(held=(Dot("a", LAST_MODSEQ),)), "OK: an op"),
         (Expunge(user="alice", box=BOX, guids=tuple(f"G{n}" for n in range(MOST_IN_OP + 1))), "EXPUNGE: expected 1000"),
     ],
 )

@@ -12,7 +12,7 @@ INBOX = Box("INBOX")
 
 
 def test_verbs_are_unique_and_some_are_of_one_side_only() -> None:
-    assert len(BY_VERB) == len(COMMANDS) == 31
+    assert len(BY_VERB) == len(COMMANDS) == 36
     mail_only = {kind.VERB for kind in COMMANDS if {Side.MAIL} == kind.SENDERS}
     assert mail_only == {"LOCK", "UNLOCK"}
     node_only = {kind.VERB for kind in COMMANDS if {Side.NODE} == kind.SENDERS}

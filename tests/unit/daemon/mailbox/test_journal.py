@@ -80,3 +80,16 @@ def test_a_smaller_limit_takes_effect_with_the_next_op(rows: SqliteRows) -> None
     rows.most_bytes = 2 * BYTES
     rows.put_op(op("a", 3000))
     assert _seqs(rows)[-1] == 3000 and rows.kept_bytes <= 2 * BYTES
+
+
+def test_a_jump_leaves_no_hole(tmp_path: Path) -> None:
+    rows = SqliteRows(tmp_path / "db", 100 * BYTES, lambda: 0.0)
+    for seq in (1, 2):
+        rows.put_op(op("a", seq))
+        rows.put_held(Dot("a", seq))
+    rows.put_op(op("b", 1))
+    rows.skip_to(Dot("a", 40))
+    assert (_seqs(rows), rows.oldest("a"), rows.kept_bytes) == ([], 41, BYTES)
+    rows.put_op(op("a", 41))
+    assert (_seqs(rows), rows.oldest("a"), _seqs(rows, "b")) == ([41], 41, [1])
+    assert rows.held() == {"a": 40}

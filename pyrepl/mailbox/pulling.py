@@ -1,0 +1,378 @@
+"""Resync by state: a node takes what another knows, where ops that it lacks are in no journal any more.
+
+One member is asked at a time, question by question (telling.py answers):
+
+    BOXES                              for each mailbox, by GUID:
+        ENTRIES, until all are compared    what differs is remembered, what the other lacks is joined at once
+        MESSAGES, in the order of UIDs     texts that are new are FETCHed, then the answer is joined as a whole
+    then the vector jumps to that of the first answer, and SYNC brings the ops behind it.
+
+What is joined is committed answer by answer. So a crash, or a link that breaks, loses nothing: the next time what came
+is equal already. Until the jump, what rows show above the vector is kept as `ahead` (journal_ops.py).
+
+What the other does meanwhile are ops above the first answer's vector: they come after the jump, whether rows showed
+them or not.
+
+Bounded: an answer is a bounded number of lines; of a mailbox in which more differs, the messages with the lowest UIDs
+come first, and then it is compared anew. A member that answers anything else than what was asked is not asked further.
+
+Not here: how rows of two nodes become one (joining.py).
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from heapq import nsmallest
+from typing import Final, NamedTuple, TypeAlias, final
+
+from pyrepl.mailbox.answers import Bad, No, Ok
+from pyrepl.mailbox.core import Core, Peer
+from pyrepl.mailbox.entries import Known, Pages, digest, entries, known_of
+from pyrepl.mailbox.joining import Joiner
+from pyrepl.mailbox.journal_ops import by_guid
+from pyrepl.mailbox.merging import NO_TEXT, Crossed, Effects, Text
+from pyrepl.mailbox.rows import BoxRow
+from pyrepl.mailbox.verbs import Boxes, Command, Entries, Entry, Fetch, Message, Messages, State
+from pyrepl.mailbox.words import LAST_UID, Vector
+
+PULL: Final = "p"
+TEXT: Final = "t"
+NO_PLACE: Final = LAST_UID + 1
+"""Behind all UIDs."""
+Told: TypeAlias = State | Entry | Message
+
+
+class _Wanted(NamedTuple):
+    """A message that differs. By UID: those without one come last."""
+
+    place: int
+    guid: str
+
+
+class _Box:
+    """The mailbox that is compared."""
+
+    def __init__(self, state: State, pages: Pages) -> None:
+        self.state: Final = state
+        self._pages: Final = pages
+        self.after = ""
+        """Up to this GUID it is compared."""
+        self.upto = ""
+        """The end of the range that was asked for."""
+        self.is_compared = False
+        self.wanted: list[_Wanted] = []
+        self.is_cut = False
+        """More differs than is remembered."""
+        self._done: Final = {False: _Wanted(0, ""), True: _Wanted(NO_PLACE, "")}
+        """Up to where all is asked for, so that each message is once, be it still different: of those with a UID, and
+        of those without. One that gets its UID meanwhile gets one above all."""
+
+    def want(self, each: Entry) -> None:
+        wanted = _Wanted(each.uid or NO_PLACE, each.guid)
+        if wanted > self._done[wanted.place == NO_PLACE]:
+            self.wanted.append(wanted)
+        if len(self.wanted) >= 2 * self._pages.wanted:
+            self._cut()
+
+    def _cut(self) -> None:
+        self.is_cut = True
+        self.wanted = nsmallest(self._pages.wanted, self.wanted)
+
+    def end_comparing(self) -> None:
+        if self.is_cut:
+            self._cut()
+        self.is_compared = True
+        self.wanted.sort(reverse=True)
+        for wanted in reversed(self.wanted):
+            self._done[wanted.place == NO_PLACE] = wanted
+
+    def take(self) -> tuple[str, ...]:
+        """The GUIDs that are asked for next."""
+        taken = [self.wanted.pop().guid for _ in range(min(self._pages.messages, len(self.wanted)))]
+        return tuple(taken)
+
+    def begin_again(self) -> None:
+        self.after, self.is_compared, self.is_cut = "", False, False
+
+
+class _Page(NamedTuple):
+    """Messages that have come whole, and wait for texts. `texts`: None if the other has it no more."""
+
+    guids: tuple[str, ...]
+    known: dict[str, Known]
+    answer: Ok
+    texts: dict[str, Text | None]
+
+
+@final
+class _Transfer:
+    """What is known of the exchange with one member."""
+
+    def __init__(self, peer: str) -> None:
+        self.peer: Final = peer
+        self.tag = ""
+        """Of the question that is not answered yet."""
+        self.question: Boxes | Entries | Messages = Boxes()
+        self.lines: list[Told] = []
+        self.begin: Vector | None = None
+        """The vector of the first answer."""
+        self.boxes: deque[State] = deque()
+        self.last_box = ""
+        self.are_more = True
+        self.box: _Box | None = None
+        self.page: _Page | None = None
+        self.fetching: dict[str, str] = {}
+        """Tag of a FETCH that is not answered -> the message's GUID."""
+
+
+@final
+class Pulling:
+    """The exchange, while there is one. `on_end` is told of the member when all of its state is here."""
+
+    def __init__(self, core: Core, pages: Pages, on_end: Callable[[str], None]) -> None:
+        self.core: Final = core
+        self._pages: Final = pages
+        self.joiner: Final = Joiner(core.merger, core.causal.held)
+        self._on_end: Final = on_end
+        self._asked = 0
+        self._now: _Transfer | None = None
+        self._refused: Final[set[str]] = set()
+        """Members that know more of our ops than we do."""
+
+    @property
+    def peer(self) -> str:
+        """The member whose state is taken; "" for none."""
+        return "" if self._now is None else self._now.peer
+
+    def want(self, peer: Peer) -> None:
+        """Ops are missing that this member has dropped from its journal."""
+        if self._now is None and peer.is_up and peer.name not in self._refused:
+            self.core.note("resync_by_state", peer.name)
+            self._now = _Transfer(peer.name)
+            self._go_on(self._now)
+
+    def link_down(self, peer: str) -> None:
+        self._refused.discard(peer)
+        if self.peer == peer:
+            self._give_up()
+
+    # What the member says
+
+    def hear(self, peer: str, tag: str, told: Told) -> None:
+        """A line of an answer."""
+        now = self._now
+        if now is not None and (peer, tag) == (now.peer, now.tag):
+            now.lines.append(told)
+            if len(now.lines) > self._pages.lines:
+                self._give_up()
+
+    def answered(self, peer: str, tag: str, answer: Ok | No | Bad) -> None:
+        """The end of an answer."""
+        now = self._now
+        if now is None or (peer, tag) != (now.peer, now.tag):
+            return
+        now.tag = ""
+        lines, now.lines = now.lines, []
+        if isinstance(answer, Ok):
+            if now.begin is None and not self._may_take(now.peer, answer.held):
+                self._give_up()
+                return
+            now.begin = answer.held if now.begin is None else now.begin
+            self.core.journal.reaches((*answer.held, *answer.ahead))
+            if not self._take(now, lines, answer):
+                self._give_up()
+                return
+        elif now.box is None:
+            self._give_up()
+            return
+        else:
+            # It has not this mailbox any more, or never had.
+            now.box = None
+        if now.page is None:
+            self._go_on(now)
+
+    def _may_take(self, peer: str, theirs: Vector) -> bool:
+        """Not from one that knows ops of ours that we do not: our numbers have two meanings then, so what it seems to
+        have expunged may be what it never saw."""
+        mine = self.core.causal.held.get(self.core.origin, 0)
+        if not mine or dict(theirs).get(self.core.origin, 0) <= mine:
+            return True
+        self._refused.add(peer)
+        self.core.note("database_is_old", f"{peer} knows ops of ours up to {dict(theirs)[self.core.origin]}, we {mine}")
+        return False
+
+    def text_came(self, peer: str, tag: str, answer: Command, text: str) -> None:
+        """The answer to a FETCH; `text` names what came in the drop folder."""
+        now = self._now
+        guid = now.fetching.pop(tag, None) if now is not None and now.peer == peer else None
+        if now is None or guid is None or now.page is None:
+            self.core.let_go(text)
+            return
+        now.page.texts[guid] = Text(text) if isinstance(answer, Ok) and text else None
+        if not now.fetching:
+            self._join(now, now.page)
+            self._go_on(now)
+
+    # What is asked
+
+    def _go_on(self, now: _Transfer) -> None:
+        """Ask the next question."""
+        while now.box is None and now.boxes:
+            state = now.boxes.popleft()
+            effects = Effects()
+            if self.joiner.box(state, effects):
+                now.box = _Box(state, self._pages)
+            self.core.take(effects)
+        if now.box is not None:
+            self._ask_of_box(now, now.box)
+        elif now.are_more:
+            self._ask(now, Boxes(after=now.last_box))
+        else:
+            self._end(now)
+
+    def _ask_of_box(self, now: _Transfer, box: _Box) -> None:
+        row = self._row(box)
+        if box.is_compared and not box.wanted and not box.is_cut:
+            self.joiner.end_box(box.state)
+            now.box = None
+            self._go_on(now)
+            return
+        if box.is_compared and box.wanted:
+            self._ask(now, Messages(user=row.user, box=by_guid(row), guids=box.take()))
+            return
+        if box.is_compared:
+            box.begin_again()
+        found, box.upto = entries(self.core.rows, row.guid, box.after, "", self._pages.compared)
+        ask = Entries(user=row.user, box=by_guid(row), digest=digest(found), after=box.after, upto=box.upto)
+        self._ask(now, ask)
+
+    def _ask(self, now: _Transfer, question: Boxes | Entries | Messages) -> None:
+        self._asked += 1
+        now.tag, now.question = f"{PULL}{self._asked}", question
+        self.core.send(now.peer, question, now.tag)
+
+    def _row(self, box: _Box) -> BoxRow:
+        row = self.core.rows.box(box.state.id)
+        assert row is not None
+        return row
+
+    # What was answered
+
+    def _take(self, now: _Transfer, lines: list[Told], answer: Ok) -> bool:
+        """False for what was not asked."""
+        question, box = now.question, now.box
+        if isinstance(question, Boxes):
+            states = [line for line in lines if isinstance(line, State)]
+            return len(states) == len(lines) and self._take_boxes(now, states, answer)
+        assert box is not None
+        if any(line.box != question.box or line.user != question.user for line in lines):
+            return False
+        if isinstance(question, Entries):
+            found = [line for line in lines if isinstance(line, Entry)]
+            return len(found) == len(lines) and self._take_entries(box, found, answer)
+        messages = [line for line in lines if isinstance(line, Message) and line.guid in question.guids]
+        if len(messages) < len(lines):
+            return False
+        self._take_messages(now, question, messages, answer)
+        return True
+
+    def _take_boxes(self, now: _Transfer, states: list[State], answer: Ok) -> bool:
+        guids = [state.id for state in states]
+        now.are_more = bool(answer.left)
+        if guids != sorted(set(guids)) or (guids and guids[0] <= now.last_box) or (now.are_more and not guids):
+            return False
+        now.last_box = guids[-1] if guids else now.last_box
+        now.boxes.extend(states)
+        return True
+
+    def _take_entries(self, box: _Box, found: list[Entry], answer: Ok) -> bool:
+        """Whole up to where it says: what is not among them, the other has not."""
+        end = answer.upto
+        if end and (end <= box.after or (box.upto and end > box.upto)):
+            return False
+        if not end and box.upto:
+            return False
+        theirs = {each.guid: each for each in found}
+        if any(guid <= box.after or (end and guid > end) for guid in theirs):
+            return False
+        if not answer.same:
+            self._compare(box, theirs, end, answer)
+        box.after = end
+        if not end:
+            box.end_comparing()
+        return True
+
+    def _compare(self, box: _Box, theirs: dict[str, Entry], end: str, answer: Ok) -> None:
+        row = self._row(box)
+        missing: list[Known] = []
+        after = box.after
+        while True:
+            mine, after = entries(self.core.rows, row.guid, after, end, self._pages.compared)
+            for each in mine:
+                entry_there = theirs.get(each.guid)
+                if entry_there is None:
+                    missing.append(each._replace(row=None, gone=None))
+                elif entry_there.digest == each.digest():
+                    del theirs[each.guid]
+            if not after:
+                break
+        for entry_there in theirs.values():
+            box.want(entry_there)
+        self._join_all(row, missing, {}, answer)
+
+    def _take_messages(self, now: _Transfer, question: Messages, messages: list[Message], answer: Ok) -> None:
+        told: dict[str, list[Message]] = {}
+        for message in messages:
+            told.setdefault(message.guid, []).append(message)
+        known = {guid: known_of(guid, told.get(guid, ())) for guid in question.guids}
+        now.page = _Page(question.guids, known, answer, {})
+        for guid, each in known.items():
+            if self.joiner.needs_text(question.user, question.box.text, each):
+                self._asked += 1
+                now.fetching[f"{TEXT}{self._asked}"] = guid
+        for tag, guid in now.fetching.items():
+            self.core.send(now.peer, Fetch(user=question.user, guid=guid), tag)
+        if not now.fetching:
+            self._join(now, now.page)
+
+    def _join(self, now: _Transfer, page: _Page) -> None:
+        """All texts of a page are here, but of those messages that the other has no more: of these an op tells."""
+        assert now.box is not None
+        now.page = None
+        known = [page.known[guid] for guid in page.guids if page.texts.get(guid, NO_TEXT) is not None]
+        texts = {guid: text for guid, text in page.texts.items() if text is not None}
+        self._join_all(self._row(now.box), known, texts, page.answer)
+
+    def _join_all(self, box: BoxRow, found: list[Known], texts: dict[str, Text], answer: Ok) -> None:
+        effects, held = Effects(), {dot.origin: dot.seq for dot in answer.held}
+        told = [
+            each.guid
+            for each in found
+            if self.joiner.message(box.user, box.guid, each, texts.get(each.guid, NO_TEXT), held, effects)
+        ]
+        taken = {work.__dict__.get("text") for work in effects.works}
+        for text in texts.values():
+            if text.name not in taken:
+                self.core.let_go(text.name)
+        if told:
+            row = self.core.rows.box(box.guid)
+            assert row is not None
+            effects.crossed.append(Crossed(row, tuple(told), row.highest + 1))
+        self.core.take(effects)
+
+    # The end
+
+    def _give_up(self) -> None:
+        """It is begun anew, with whoever answers SYNC so."""
+        now, self._now = self._now, None
+        page = None if now is None else now.page
+        for text in page.texts.values() if page is not None else ():
+            self.core.let_go((text or NO_TEXT).name)
+
+    def _end(self, now: _Transfer) -> None:
+        assert now.begin is not None
+        self._now = None
+        self.core.jump(now.begin)
+        self.core.note("resync_by_state_done", now.peer)
+        self._on_end(now.peer)

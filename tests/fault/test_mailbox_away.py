@@ -1,0 +1,47 @@
+"""A node that was away for longer than the others' journals reach: it takes what differs, and nothing else."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from pyrepl.mailbox.client import Message
+from tests.fault.mailbox_cluster import USER, MailboxCluster
+from tests.peers.lab import Lab
+
+BEFORE: Final = 500
+NEW: Final = 300
+GONE: Final = 100
+CHANGES: Final = 50_000
+
+
+def _messages(what: str, count: int) -> list[Message]:
+    return [Message(b"%s %d\r\n" % (what.encode(), number)) for number in range(count)]
+
+
+def test_away_for_fifty_thousand_changes(lab: Lab) -> None:
+    cluster = MailboxCluster(lab, "ab")
+    cluster.start("a", "b", **{"mailbox-journal-size": "1mb"})
+    here = cluster.client("a")
+    for folder in ("INBOX", "Quiet"):
+        here.create(USER, folder)
+    old = [each.uid for each in here.append_all(USER, "INBOX", _messages("old", BEFORE))]
+    here.append_all(USER, "Quiet", _messages("quiet", 20))
+    here.check()
+    shown = cluster.wait_equal()
+    cluster.nodes["b"].kill()
+    for number in range(CHANGES // BEFORE):
+        add, remove = (["\\Flagged"], []) if number % 2 == 0 else ([], ["\\Flagged"])
+        here.store(USER, "INBOX", old, add=add, remove=remove)
+    here.expunge(USER, "INBOX", old[:GONE])
+    here.append_all(USER, "INBOX", _messages("new", NEW))
+    here.store(USER, "INBOX", old[GONE:], add=["\\Seen"])
+    cluster.start("b", **{"mailbox-journal-size": "1mb"})
+    cluster.nodes["b"].wait_log("resync_by_state_done a")
+    after = cluster.wait_equal()
+    assert len(after) == BEFORE - GONE + NEW and len(cluster.wait_equal(".Quiet")) == 20
+    assert [uid for uid in shown if uid in after] == old[GONE:], "no message has another UID than it had"
+    assert {letters for uid, (letters, _) in after.items() if uid in shown} == {"S"}
+    there = cluster.client("b")
+    there.store(USER, "INBOX", [min(after)], add=["\\Draft"])
+    there.check()
+    assert cluster.wait_equal()[min(after)][0] == "DS"
