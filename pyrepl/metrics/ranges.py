@@ -16,6 +16,9 @@ UTC: Final = "UTC"
 """The zone of text logs' times where no other one is told."""
 TASK_BYTES: Final = 8 << 20
 """A task reads about that much: up to a second's work of text logs, so that its start does not count."""
+RANGE_BYTES: Final = 1 << 20
+"""A range costs as much as that many bytes more, whatever its size: some hundredths of a second, to open its file and
+to roll up and write what it says. A fleet has thousands of small files."""
 TASKS_A_CORE: Final = 4
 """At least so many where there are ranges enough: cores that are done early take over from those that are not."""
 PACKED: Final = 10
@@ -62,16 +65,15 @@ class Told:
 
 
 def dealt(splits: Sequence[Split], cores: int) -> list[list[Split]]:
-    """The ranges of each task: the largest first, each to the task that has the fewest bytes."""
-    sizes = {split: size_of(split) for split in splits}
-    count = max(1, min(len(splits), max(cores * TASKS_A_CORE, sum(sizes.values()) // TASK_BYTES)))
+    """The ranges of each task: the largest first, each to the task that has the least to do."""
+    costs = {split: size_of(split) + RANGE_BYTES for split in splits}
+    count = max(1, min(len(splits), max(cores * TASKS_A_CORE, sum(costs.values()) // TASK_BYTES)))
     tasks: list[list[Split]] = [[] for _ in range(count)]
-    # Ranges without a byte count too, so that those of files that cannot be seen are spread as well.
     loads = [(0, number) for number in range(count)]
-    for split in sorted(splits, key=lambda split: (-sizes[split], split)):
+    for split in sorted(splits, key=lambda split: (-costs[split], split)):
         load, number = loads[0]
         tasks[number].append(split)
-        heapq.heapreplace(loads, (load + sizes[split] + 1, number))
+        heapq.heapreplace(loads, (load + costs[split], number))
     return tasks
 
 

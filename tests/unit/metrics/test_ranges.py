@@ -7,7 +7,7 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pyrepl.metrics.ranges import PACKED, TASK_BYTES, TASKS_A_CORE, Split, dealt, size_of
+from pyrepl.metrics.ranges import PACKED, RANGE_BYTES, TASK_BYTES, TASKS_A_CORE, Split, dealt, size_of
 
 MB = 1 << 20
 
@@ -16,14 +16,18 @@ def split(number: int, size: int) -> Split:
     return Split(f"/log{number}", f"id{number}", 0, size, "n", False)
 
 
+def cost(own: list[Split]) -> int:
+    return sum(size_of(one) + RANGE_BYTES for one in own)
+
+
 @given(st.lists(st.integers(0, 64 * MB), max_size=200), st.integers(1, 16))
 def test_no_task_has_more_than_its_share(sizes: list[int], cores: int) -> None:
     splits = [split(number, size) for number, size in enumerate(sizes)]
     tasks = dealt(splits, cores)
     assert sorted(one for own in tasks for one in own) == sorted(splits)
-    loads = [sum(map(size_of, own)) for own in tasks]
-    assert max(loads) - min(loads) <= max(sizes, default=0) + len(splits)
-    assert len(tasks) == max(1, min(len(splits), max(cores * TASKS_A_CORE, sum(sizes) // TASK_BYTES)))
+    loads = list(map(cost, tasks))
+    assert max(loads) - min(loads) <= max(sizes, default=0) + RANGE_BYTES
+    assert len(tasks) == max(1, min(len(splits), max(cores * TASKS_A_CORE, sum(loads) // TASK_BYTES)))
 
 
 def test_of_a_fleet_no_task_has_a_twentieth() -> None:
@@ -33,9 +37,15 @@ def test_of_a_fleet_no_task_has_a_twentieth() -> None:
     assert max(loads) * 20 < sum(sizes)
 
 
+def test_of_a_thousand_small_files_no_task_has_more_than_a_second() -> None:
+    """What each of them costs besides is most of the work."""
+    tasks = dealt([split(number, 30_000) for number in range(1000)], 2)
+    assert {len(own) for own in tasks} <= {7, 8}
+
+
 def test_files_that_cannot_be_seen_are_spread() -> None:
     tasks = dealt([Split(f"/none{number}", str(number), 0, -1, "n", True) for number in range(80)], 2)
-    assert {len(own) for own in tasks} == {10}
+    assert {len(own) for own in tasks} == {8}
 
 
 def test_a_size_that_is_not_known_is_guessed(tmp_path: Path) -> None:
