@@ -11,6 +11,9 @@
 | CREATE, DELETE, SUBSCRIBE, UNSUBSCRIBE | `["create", user, mailbox, its guid]` and so on |
 | RENAME | `["rename", user, mailbox as it is called now, its guid]` |
 
+What came by whole mailboxes (resync by state) has no ops: the shell tells of it by a row of its own,
+`["resync", member]`.
+
 UIDs are those that clients of this node see now, which another node's may differ from until all is settled; 0 is none
 yet. A mailbox is called as clients see it, and one that is gone as it was called last.
 

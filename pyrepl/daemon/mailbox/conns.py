@@ -37,6 +37,8 @@ from pyrepl.observability.telling.mailboxes import MailboxTeller
 
 FIRST_PAUSE_S: Final = 10.0
 MOST_PAUSE_S: Final = 3600.0
+RESYNCED: Final = "resync_by_state_done"
+"""What was told of whole mailboxes by a member is done; nobody knows by which ops that came about."""
 
 
 class MemberFault(PyreplError):
@@ -242,6 +244,8 @@ class Conns:
         self.tally.notices[notice.name] += 1
         if notice.name in ("apart", "together"):
             self.tally.apart(notice.name == "apart", self.now())
+        if notice.name == RESYNCED:
+            self.told(["resync", notice.about])
         self._teller.noted(notice.name, notice.about)
 
     def refused(self, reason: str) -> None:

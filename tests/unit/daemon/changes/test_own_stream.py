@@ -7,6 +7,9 @@ from typing import Any
 
 from pyrepl.changes.recent_source import RecentSource
 from pyrepl.daemon.changes.own_stream import OwnStream
+from pyrepl.daemon.mailbox.conns import RESYNCED
+from pyrepl.mailbox.sending import Notice
+from pyrepl.observability.telling.mailboxes import lines_about
 from tests.unit.daemon.mailbox.mail_rig import MailProcess, members, settings_of
 from tests.unit.daemon.rig import in_loop
 from tests.unit.daemon.stream_rig import follow, streaming
@@ -34,6 +37,17 @@ async def test_what_becomes_of_mailboxes(tmp_path: Path) -> None:
         assert await again.rows(1) == [["expunge", "alice", "INBOX", [1], ["G1"]]]
         late = await follow(port, "REPLICATE mailboxes 5")
         assert (await late.end()).startswith("ERROR")
+
+
+@in_loop
+async def test_a_resync_by_state_has_a_row_as_its_changes_have_none(tmp_path: Path) -> None:
+    async with streaming(tmp_path, **settings(tmp_path)) as (node, port):
+        one = await follow(port, "REPLICATE mailboxes NOW")
+        assert (await one.line()).startswith("POSITION mailboxes ")
+        assert node.app.mailboxes is not None
+        node.app.mailboxes.conns.note(Notice(RESYNCED, "b"))
+        assert await one.rows(1) == [["resync", "b"]]
+        assert RESYNCED in lines_about(""), "the machine's word"
 
 
 @in_loop
