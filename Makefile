@@ -8,7 +8,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 # Twice as many as there are cores on the machines that CI has: tests of servers mostly wait for them.
 WORKERS ?= 4
-SOURCES := pyrepl cli bench manual tests examples setup.py setup_shown.py
+SOURCES := pyrepl cli bench manual release tests examples setup.py setup_shown.py
 FORM := $(if $(filter-out 0,$(PYREPL_PURE)),pure,compiled)
 LIST_KERNELS := import tomllib; \
 	tools = tomllib.load(open("pyproject.toml", "rb"))["tool"]["pyrepl"]["kernels"]; \
@@ -21,7 +21,7 @@ PIP := $(BIN)/pip install -q --disable-pip-version-check
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo demo-mailboxes build test test-pure matrix simulate fuzz bench lint format site man picture fresh peers clean
+.PHONY: help demo demo-mailboxes build test test-pure matrix simulate fuzz bench lint format site man picture dist fresh peers clean
 
 help:
 	@echo "make demo     a master, a replica, a cut and its healing, on this machine, in a minute"
@@ -39,6 +39,7 @@ help:
 	@echo "make site     the manual as a site, in build/manual/site"
 	@echo "make man      pages for man(1), in build/manual/man"
 	@echo "make picture  the picture of README.md, anew"
+	@echo "make dist     a release, in dist/: sdist and wheel, built twice to the same bytes, and an SBOM"
 	@echo "make fresh    the demo, and the ways to install, on bare roots of Debian 12 and 13 (STEPS=test: all tests too)"
 	@echo "make clean    remove .venv and .peers"
 
@@ -140,6 +141,18 @@ man: .venv/.installed
 picture: peers build
 	$(BIN)/python -m manual.picture docs/images/status.svg
 
+.venv/.for-dist: .venv/.installed release/requirements.txt
+	$(PIP) -r release/requirements.txt
+	@touch $@
+
+# In dist/: the sdist and a wheel for this machine. What goes with a release and cannot be run here is linted.
+dist: .venv/.for-dist
+	$(BIN)/hadolint Containerfile
+	$(BIN)/kubernetes-validate --strict --quiet examples/kubernetes/pyrepl.yaml
+	$(BIN)/check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/release.yml
+	$(BIN)/zizmor --offline --quiet .github/workflows/release.yml
+	$(BIN)/python -m release dist
+
 # Roots of Debian 12 and 13, in build/fresh; as root. STEPS and SUITES choose: tests/fresh/__main__.py has what there is.
 STEPS ?=
 SUITES ?= bookworm trixie
@@ -151,5 +164,5 @@ format: .venv/.for-tests
 	$(BIN)/ruff format $(SOURCES)
 
 clean:
-	rm -rf .venv .peers build pyrepl/kernels.json
+	rm -rf .venv .peers build dist pyrepl/kernels.json
 	find pyrepl -name '*.so' -delete

@@ -24,6 +24,8 @@ ROOT = Path(__file__).resolve().parent
 RECORD = "pyrepl/kernels.json"
 BUILDS = {"build", "build_ext", "bdist_wheel", "editable_wheel", "install", "develop"}
 OPTIMISE = ["-O2", "-fno-semantic-interposition"]
+ANYWHERE = [f"-ffile-prefix-map={folder}=." for folder in (ROOT, sys.prefix)]
+"""The folders that the package is built in are not in the result, so that the same sources give the same bytes."""
 
 
 def kernels(tool: str) -> list[str]:
@@ -81,10 +83,13 @@ def extensions() -> list[Extension]:
         warn(reason)
         return []
     try:
-        return [*by_mypyc(), *by_cython()]
+        made = [*by_mypyc(), *by_cython()]
     except (Exception, SystemExit) as error:
         warn(f"translating to C failed ({type(error).__name__}: {error})")
         return []
+    for extension in made:
+        extension.extra_compile_args.extend(ANYWHERE)
+    return made
 
 
 def by_mypyc() -> list[Extension]:
@@ -179,4 +184,9 @@ building = not BUILDS.isdisjoint(sys.argv)
 if building:
     os.chdir(ROOT)
     remove_compiled(ROOT)
-setup(ext_modules=extensions() if building else [], cmdclass={"build_ext": CompileKernels})
+setup(
+    ext_modules=extensions() if building else [],
+    cmdclass={"build_ext": CompileKernels},
+    # `make dist` writes them; an installation from a checkout goes without.
+    data_files=[("share/man/man1", sorted(str(page.relative_to(ROOT)) for page in ROOT.glob("man/*.1")))],
+)

@@ -1,0 +1,92 @@
+"""`python -m release OUT`: sdist and wheel of what is committed, twice, to the same bytes; checked, and with an SBOM.
+
+It works on a clean clone, so nothing that is not committed gets in, and takes the time of the commit for all files. The
+wheel is for the Python and the machine that run this: it has the compiled form where there is a C compiler.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Final
+
+from manual import man
+from pyrepl import VERSION
+from release.archive import repack, same_bytes
+
+ROOT: Final = Path(__file__).resolve().parents[1]
+
+
+class NotGood(Exception):
+    """The release is not as it has to be; the text says why."""
+
+
+def make(source: Path, out: Path) -> list[Path]:
+    """Build both from a clean clone in `source`; the files, in `out`."""
+    for folder in (source, out):
+        shutil.rmtree(folder, ignore_errors=True)
+    call(["git", "clone", "-q", str(ROOT), str(source)])
+    man.write(source / "man")
+    epoch = int(said(["git", "-C", str(source), "log", "-1", "--format=%ct"]))
+    environment = {**os.environ, "SOURCE_DATE_EPOCH": str(epoch)}
+    call([sys.executable, "-m", "build", "--outdir", str(out), str(source)], environment)
+    (sdist,) = out.glob("*.tar.gz")
+    repack(sdist, epoch)
+    return sorted(out.iterdir())
+
+
+def why_wrong_tag() -> str | None:
+    """What is wrong with the tag of this commit; None if it has none, or the one of the version."""
+    tags = said(["git", "-C", str(ROOT), "tag", "--points-at", "HEAD"]).split()
+    return f"the version is {VERSION}, and the tag {tags}" if tags and f"v{VERSION}" not in tags else None
+
+
+def bill_of_materials(wheel: Path, folder: Path, target: Path) -> None:
+    """What an installation of the wheel consists of, as CycloneDX."""
+    call([sys.executable, "-m", "venv", "--clear", str(folder)])
+    call([str(folder / "bin" / "pip"), "install", "-q", "--disable-pip-version-check", str(wheel)])
+    call([sys.executable, "-m", "cyclonedx_py", "environment", "--output-reproducible", "-o", str(target), str(folder)])
+
+
+def call(command: list[str], environment: dict[str, str] | None = None) -> None:
+    """Raises NotGood when it fails."""
+    if subprocess.run(command, env=environment, check=False).returncode:
+        raise NotGood(f"failed: {' '.join(command)}")
+
+
+def said(command: list[str]) -> str:
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+
+def release(out: Path) -> None:
+    """All of it. Raises NotGood."""
+    if wrong := why_wrong_tag():
+        raise NotGood(wrong)
+    work = ROOT / "build" / "release"
+    files = make(work / "source", out)
+    again = make(work / "source", work / "again")
+    differing = [one.name for one, other in zip(files, again, strict=True) if not same_bytes(one, other)]
+    if differing:
+        raise NotGood(
+            f"not the same bytes when built again: {', '.join(differing)}; compare {out} and {work / 'again'}"
+        )
+    call([sys.executable, "-m", "twine", "check", "--strict", *map(str, files)])
+    (wheel,) = out.glob("*.whl")
+    bill_of_materials(wheel, work / "venv", out / f"pyrepl_server-{VERSION}.cdx.json")
+    print(*(f"{path} ({path.stat().st_size} bytes)" for path in sorted(out.iterdir())), sep="\n")
+
+
+def main(out: str) -> int:
+    try:
+        release(Path(out).resolve())
+    except NotGood as reason:
+        print(reason, file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))
