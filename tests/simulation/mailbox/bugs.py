@@ -9,7 +9,6 @@ import pytest
 
 from pyrepl.mailbox import mastering, merging, root
 from pyrepl.mailbox.causal import Causal
-from pyrepl.mailbox.joining import Joiner
 from pyrepl.mailbox.journal_ops import Journal
 from pyrepl.mailbox.mail_side import MailSide
 from pyrepl.mailbox.modseqs import Landing
@@ -186,21 +185,6 @@ def _torn(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Causal, "due", due)
 
 
-def _ahead_forgotten(patch: pytest.MonkeyPatch) -> None:
-    """An op does not wait for what brought by state what it speaks of."""
-    patch.setattr(Journal, "reaches", lambda self, dots: None)
-
-
-def _their_vector_ignored(patch: pytest.MonkeyPatch) -> None:
-    """By state nobody learns what another one expunged."""
-    message = Joiner.message
-    patch.setattr(
-        Joiner,
-        "message",
-        lambda self, user, box, theirs, text, held, effects: message(self, user, box, theirs, text, {}, effects),
-    )
-
-
 def _jump_too_far(patch: pytest.MonkeyPatch) -> None:
     """After state the vector is the other's newest, and what it did during the exchange is not waited for."""
     answered = Pulling.answered
@@ -217,7 +201,6 @@ BUGS: Final[dict[str, Callable[[pytest.MonkeyPatch], None]]] = {
     "a change that crosses another keeps its modseq": _crossing_not_told,
     "a stale ping renews a lease": _stale_ping,
     "after= ignored": _after_ignored,
-    "ahead forgotten": _ahead_forgotten,
     "condition without the mastership": _condition_anywhere,
     "deps without the own lock": _without_own_lock,
     "expunge by UID alone": _expunge_by_uid,
@@ -230,7 +213,6 @@ BUGS: Final[dict[str, Callable[[pytest.MonkeyPatch], None]]] = {
     "seq reused": _seq_reused,
     "takeover without its gap": _takeover_without_gap,
     "term not compared": _term_not_compared,
-    "their vector ignored": _their_vector_ignored,
     "transaction torn": _torn,
     "vote not on disk": _vote_not_on_disk,
 }

@@ -6,13 +6,14 @@ import random
 from collections import Counter
 
 from pyrepl.mailbox.boxes import view
+from pyrepl.mailbox.entries import Pages
 from pyrepl.mailbox.tracker_states import Phase
 from pyrepl.mailbox.verbs import Delete, Op, Renumber
 from pyrepl.mailbox.words import Dot
 from tests.simulation.mailbox.clients import Books, Client
 from tests.simulation.mailbox.roaming import Roamer
 from tests.simulation.mailbox.violation import Violation
-from tests.simulation.mailbox.world import USER, World
+from tests.simulation.mailbox.world import SMALL, USER, World
 
 STEPS = 300
 SHORT = 0.35
@@ -34,11 +35,13 @@ class History:
         witness = keepers == 2 and self.rng.random() < 0.5
         self.calm = self.rng.random() < 0.15
         """Nothing breaks: then nothing may be renumbered (I16)."""
-        self.world = World(self.rng, keepers, witness=witness, accept=self.rng.random() < 0.6)
-        self.is_short = self.rng.random() < SHORT
-        if self.is_short:
-            for machine in self.world.hosts.values():
-                machine.rows.most_ops = self.rng.choice((3, 10, 30))
+        journals = random.Random(f"journals {seed}")
+        self.is_short = journals.random() < SHORT
+        pages = SMALL if self.is_short and journals.random() < 0.7 else Pages()
+        accept = self.rng.random() < 0.6
+        self.world = World(self.rng, keepers, witness=witness, accept=accept, pages=pages)
+        for machine in self.world.hosts.values() if self.is_short else ():
+            machine.rows.most_ops = journals.choice((3, 10, 30))
         self.books = Books()
         self.clients: dict[str, Client] = {}
         for host in self.world.members.keepers:

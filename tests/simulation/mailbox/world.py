@@ -46,7 +46,7 @@ class Host:
 class World:
     """Everything. `seen` counts what happened; a history that breaks an invariant raises Violation."""
 
-    def __init__(self, rng: random.Random, keepers: int, *, witness: bool, accept: bool) -> None:
+    def __init__(self, rng: random.Random, keepers: int, *, witness: bool, accept: bool, pages: Pages) -> None:
         self.rng = rng
         self.now = 0.0
         self.seen: Counter[str] = Counter()
@@ -55,7 +55,7 @@ class World:
         names = [chr(ord("a") + place) for place in range(keepers)] + (["w"] if witness else [])
         self.members = Members(tuple(Member(name, name == "w") for name in names))
         self.accept = accept
-        self.pages = SMALL if rng.random() < 0.7 else Pages()
+        self.pages = pages
         self.hosts = {name: Host(name, rng.uniform(0.9, 1.1), self.uids) for name in names}
         self.network = Network(rng, names, self.at, lambda: self.now)
         self.network.deliver = self._deliver
