@@ -114,6 +114,8 @@ class Gate:
         self.enter_until = float("-inf")
         self.idle_at = float("inf")
         self.missing = 0
+        self.why = ""
+        """What was told of why it could not be shut, opened or looked at."""
 
     def move(self, trigger: GateTrigger) -> None:
         self._move(trigger)
@@ -218,8 +220,9 @@ class Gates:
         gate.is_asked = False
         if result.is_busy or result.why:
             gate.again_at = now + (BUSY_S if result.is_busy else RETRY_S)
-            self._core.note("gate_failed", f"{box.user} {box.name}: {result.why}") if result.why else None
+            self._tell_failed(gate, box, result.why or gate.why)
             return
+        gate.why = ""
         if result.found is not None and self._adopt(gate, box, result.found, now):
             gate.needs_texts, gate.again_at = True, now
             return
@@ -234,6 +237,12 @@ class Gates:
             gate.again_at = now if gate.has_changed else float("inf")
         elif order.work is GateWork.OPEN:
             gate.enter_until, gate.idle_at = now + ENTER_S, now + IDLE_S
+
+    def _tell_failed(self, gate: Gate, box: BoxRow, why: str) -> None:
+        """Once, as it is tried again and again."""
+        if why != gate.why:
+            self._core.note("gate_failed", f"{box.user} {box.name}: {why}")
+        gate.why = why
 
     def tick(self, now: float) -> None:
         """Bring the gates up to date with masterships, and with time."""
@@ -335,7 +344,9 @@ class Gates:
             assert token is not None
             return GateOrder(work, box.user, box.guid, uidnext=self._mastering.first_uid(box, token))
         since = 0 if gate.needs_texts else box.uidnext
-        return GateOrder(work, box.user, box.guid, since, may_list=token is not None)
+        # The next UID of a gate that was not opened under this LOCK may be one that others give out.
+        may_list = token is not None and gate.box not in self._unlooked
+        return GateOrder(work, box.user, box.guid, since, may_list)
 
     def _adopt(self, gate: Gate, box: BoxRow, found: FoundBox, now: float) -> bool:
         """What Dovecot did becomes ops. Are there new messages of which more has to be told first?"""

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import imaplib
+import smtplib
 import threading
 import time
 from dataclasses import dataclass, field
 from typing import Final
 
-from tests.interop.dovecot_pair import DovecotPair, append
+from tests.fault.mailbox_cluster import USER
+from tests.interop.dovecot_pair import DovecotPair, append, shown
+from tests.peers.lab import wait_until
+from tests.peers.ports import HOST
 
 SUBJECT: Final = "(BODY.PEEK[HEADER.FIELDS (SUBJECT)])"
 
@@ -42,22 +46,48 @@ class Writer:
         session.shutdown()
 
 
+@dataclass
+class Deliverer:
+    """Somebody who delivers mail to one node by LMTP until it is stopped. `given`: mails that were taken."""
+
+    pair: DovecotPair
+    node: str
+    most: int
+    given: list[str] = field(default_factory=list)
+    failed: list[str] = field(default_factory=list)
+    is_over: threading.Event = field(default_factory=threading.Event)
+
+    def run(self) -> None:
+        try:
+            with smtplib.LMTP(HOST, self.pair.dovecots[self.node].lmtp_port, timeout=60) as lmtp:
+                for number in range(self.most):
+                    if self.is_over.is_set():
+                        break
+                    mail = f"lmtp-{self.node}-{number}"
+                    lmtp.sendmail("x@example.org", [USER], f"Subject: {mail}\r\n\r\nx\r\n")
+                    self.given.append(mail)
+        except (OSError, smtplib.SMTPException) as error:
+            self.failed.append(repr(error))
+
+
 class Load:
-    """Writers of each node, in threads."""
+    """Writers of each node, in threads, and deliveries to each."""
 
     def __init__(self, pair: DovecotPair, writers: int, most: int = 10**6) -> None:
         self.pair = pair
         self.writers = [
             Writer(pair, node, f"{node}{number}", most) for node in pair.dovecots for number in range(writers)
         ]
-        self._threads = [threading.Thread(target=writer.run, daemon=True) for writer in self.writers]
+        self.deliverers = [Deliverer(pair, node, most) for node in pair.dovecots]
+        self._everybody: list[Writer | Deliverer] = [*self.writers, *self.deliverers]
+        self._threads = [threading.Thread(target=each.run, daemon=True) for each in self._everybody]
         for thread in self._threads:
             thread.start()
 
     def stop(self) -> None:
         """Each ends after the mail that it is at."""
-        for writer in self.writers:
-            writer.is_over.set()
+        for each in self._everybody:
+            each.is_over.set()
         self.join()
 
     def join(self) -> None:
@@ -66,22 +96,31 @@ class Load:
             thread.join(max(0.0, end - time.monotonic()))
             assert not thread.is_alive(), "a client waits for ever"
 
-    def check(self) -> int:
+    def check(self, *, were_apart: bool = False) -> int:
         """No UID names two messages, every APPENDUID is true, all views are equal, all flags are there; how many mails
-        there are."""
-        assert [failed for writer in self.writers for failed in writer.failed] == []
+        there are. `were_apart`: a node may have given out UIDs by itself, which are others afterwards."""
+        assert [failed for each in self._everybody for failed in each.failed] == []
+        delivered = sorted(mail for each in self.deliverers for mail in each.given)
+        wanted = len(delivered) + sum(len(writer.given) for writer in self.writers)
+        first = self.pair.imap(next(iter(self.pair.dovecots)))
+        wait_until("all deliveries have UIDs", lambda: len(shown(first)) >= wanted)
         found = self.pair.wait_equal(*(self.pair.imap(node) for node in self.pair.dovecots))
         given: dict[int, str] = {}
         for writer in self.writers:
             twice = writer.given.keys() & given.keys()
             assert not twice, {uid: (writer.given[uid], given[uid]) for uid in twice}
             given |= writer.given
-        assert sorted(given) == list(found), f"lost {given.keys() - found.keys()}, more {found.keys() - given.keys()}"
+        assert len(found) == wanted
+        assert were_apart or given.keys() <= found.keys(), f"lost {given.keys() - found.keys()}"
+        mails = sorted([*given.values(), *delivered])
         for node in self.pair.dovecots:
-            assert subjects(self.pair.imap(node)) == dict(sorted(given.items())), f"as {node} shows it"
-        for uid, mail in given.items():
-            assert found[uid][0] == {"\\Flagged", mail.partition("-")[0]}, mail
-        return len(given)
+            seen = subjects(self.pair.imap(node))
+            assert {uid: seen[uid] for uid in given if uid in seen}.items() <= given.items(), f"as {node} shows it"
+            assert sorted(seen.values()) == mails, f"as {node} shows it"
+        for uid, mail in seen.items():
+            name = mail.partition("-")[0]
+            assert found[uid][0] == (frozenset() if name == "lmtp" else {"\\Flagged", name}), mail
+        return wanted
 
 
 def subjects(session: imaplib.IMAP4) -> dict[int, str]:

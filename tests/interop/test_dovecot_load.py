@@ -1,4 +1,4 @@
-"""Clients of two nodes save and flag in one INBOX at the same time: no UID names two messages."""
+"""Clients of two nodes save and flag in one INBOX while mail is delivered there: no UID names two messages."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def test_clients_of_both_append_and_flag(lab: Lab) -> None:
     with dovecot_pair(lab) as pair:
         load = Load(pair, writers=2, most=15)
         load.join()
-        assert load.check() == 60
+        assert load.check() == 90
 
 
 @pytest.mark.matrix
@@ -40,7 +40,7 @@ def test_a_killed_daemon_gives_no_uid_twice(lab: Lab) -> None:
         pair.cluster.nodes["a"].kill()
         pair.start("a")
         load.join()
-        assert load.check() == 60
+        assert load.check() == 120
 
 
 @pytest.mark.matrix
@@ -55,4 +55,4 @@ def test_daemons_that_are_killed_again_and_again_give_no_uid_twice(lab: Lab) -> 
             pair.cluster.nodes[name].kill()
             pair.start(name)
         load.stop()
-        assert load.check() > 100
+        assert load.check(were_apart=True) > 100

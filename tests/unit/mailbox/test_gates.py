@@ -124,7 +124,9 @@ def test_what_dovecot_did_before_the_start_goes_out_before_masterships_do() -> N
     rig.restart()
     assert not rig.node.mastering.may_clear(), "who is the root does not hear yet that nothing is held here"
     assert rig.node.saving.lock_of("gate", GUID) is not None, "nor does anybody get the mailbox"
+    rig.orders.clear()
     rig.settle()
+    assert {(order.work, order.may_list) for order in rig.orders} == {(GateWork.SHUT, False)}, "others give out UIDs"
     assert rig.messages() == {1: "G1", 2: "G2"} and rig.node.mastering.may_clear()
     assert rig.node.saving.lock_of("gate", GUID) is None and rig.state() is GateState.SHUT
 
@@ -219,6 +221,11 @@ def test_what_fails_is_noted_and_tried_again_later() -> None:
     rig.round(GateResult(why="no disk"))
     assert rig.notices[-1] == Notice("gate_failed", "alice INBOX: no disk") and rig.round() == []
     assert rig.gates.next_deadline(rig.now) == rig.now + RETRY_S
+    rig.notices.clear()
+    for result in (GateResult(why="no disk"), GateResult(is_busy=True), GateResult(why="no disk")):
+        rig.now += RETRY_S
+        rig.round(result)
+    assert rig.notices == [], "it is told once"
     rig.now += RETRY_S
     rig.settle()
     assert rig.state() is GateState.OPEN
