@@ -22,8 +22,9 @@ from pyrepl.metrics.packed import opened
 
 BOOT: Final = "time to start Python workers"
 INIT: Final = "time to initialize Python workers"
-"""Spark's own names: until a new worker's process runs, and then until it has imported what its task needs, in ms. Of
-a worker that is used again the second has the time that it waited for a task."""
+"""Spark's own names: until a new worker's process runs, or a used one has cleaned up behind its last task, and then
+until it has imported what its task needs, in ms. Where the first is not told, a used worker waited for its task, and
+the second has that time."""
 _PIECE: Final = 1 << 20
 
 

@@ -11,6 +11,7 @@ nodes are a share is shares.py's.
 
 from __future__ import annotations
 
+import gc
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -99,6 +100,8 @@ def rows(shares: Sequence[Sources]) -> Any:
 
 def answer_batches(batches: Iterable[Any], tables: str) -> Iterator[Any]:
     """For mapInArrow: RecordBatches of SHARES in, of COUNTED out, one for each share as soon as it is answered."""
+    # As in reading.py.
+    gc.freeze()
     for batch in batches:
         for row in batch.to_pylist():
             wanted = _sources(row)

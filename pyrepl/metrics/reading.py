@@ -9,6 +9,7 @@ ranges.py's.
 
 from __future__ import annotations
 
+import gc
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
@@ -90,6 +91,8 @@ def read(ranges: DataFrame, tables: Path, zone: str) -> DataFrame:
 
 def read_batches(batches: Iterable[Any], tables: str, zone: str) -> Iterator[Any]:
     """For mapInArrow: RecordBatches of SPLITS in, of TOLD out, one for each range as soon as it is read."""
+    # Spark lets Python collect its garbage behind each task: all that was imported need not be looked through then.
+    gc.freeze()
     for batch in batches:
         for row in batch.select(Split._fields).to_pylist():
             told = read_split(Split(**row), tables, zone)
