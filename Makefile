@@ -88,7 +88,7 @@ demo-mailboxes: build
 	$(BIN)/python -m bench.demo_mailboxes
 
 test: peers build
-	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --durations=20
 
 test-pure: export PYREPL_PURE := 1
 test-pure: peers
