@@ -41,6 +41,7 @@ def test_a_killed_daemon_gives_no_uid_twice(lab: Lab) -> None:
         pair.start("a")
         load.join()
         assert load.check() == 120
+        assert not any("uid_burned" in node.log() for node in lab.nodes)
 
 
 @pytest.mark.matrix
@@ -56,3 +57,4 @@ def test_daemons_that_are_killed_again_and_again_give_no_uid_twice(lab: Lab) -> 
             pair.start(name)
         load.stop()
         assert load.check(were_apart=True) > 100
+        assert not any("uid_burned" in node.log() for node in lab.nodes)
