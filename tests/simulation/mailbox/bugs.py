@@ -9,6 +9,7 @@ import pytest
 
 from pyrepl.mailbox import mastering, merging, root
 from pyrepl.mailbox.causal import Causal
+from pyrepl.mailbox.joining import Joiner
 from pyrepl.mailbox.journal_ops import Journal
 from pyrepl.mailbox.mail_side import MailSide
 from pyrepl.mailbox.modseqs import Landing
@@ -185,6 +186,16 @@ def _torn(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Causal, "due", due)
 
 
+def _their_vector_ignored(patch: pytest.MonkeyPatch) -> None:
+    """By state nobody learns what another one expunged, but by tombstones."""
+    message = Joiner.message
+    patch.setattr(
+        Joiner,
+        "message",
+        lambda self, user, box, theirs, text, held, effects: message(self, user, box, theirs, text, {}, effects),
+    )
+
+
 def _jump_too_far(patch: pytest.MonkeyPatch) -> None:
     """After state the vector is the other's newest, and what it did during the exchange is not waited for."""
     answered = Pulling.answered
@@ -213,6 +224,7 @@ BUGS: Final[dict[str, Callable[[pytest.MonkeyPatch], None]]] = {
     "seq reused": _seq_reused,
     "takeover without its gap": _takeover_without_gap,
     "term not compared": _term_not_compared,
+    "their vector ignored": _their_vector_ignored,
     "transaction torn": _torn,
     "vote not on disk": _vote_not_on_disk,
 }

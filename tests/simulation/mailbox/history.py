@@ -38,6 +38,8 @@ class History:
         journals = random.Random(f"journals {seed}")
         self.is_short = journals.random() < SHORT
         pages = SMALL if self.is_short and journals.random() < 0.7 else Pages()
+        self.forgets = self.is_short and journals.random() < 0.4
+        """Tombstones are forgotten, so no client can ask for what has vanished."""
         accept = self.rng.random() < 0.6
         self.world = World(self.rng, keepers, witness=witness, accept=accept, pages=pages)
         for machine in self.world.hosts.values() if self.is_short else ():
@@ -85,7 +87,7 @@ class History:
         elif self.rng.random() < 0.01:
             self.world.run(self.world.now + self.rng.uniform(1.0, 12.0))
         elif self.rng.random() < 0.05:
-            self.roamer.visit()
+            self._forget() if self.forgets else self.roamer.visit()
         elif self.rng.random() < 0.02:
             self._race()
         else:
@@ -115,6 +117,12 @@ class History:
             self.world.crash_at_next_step(name)
         else:
             self.world.crash(name)
+
+    def _forget(self) -> None:
+        """As after a month: whatever a node has of tombstones goes, but for what a crash may ask for in a moment."""
+        host = self.world.hosts[self.rng.choice(self.world.members.keepers)]
+        if host.node is not None:
+            self.world.seen["forgotten"] += host.rows.forget_gone()
 
     def _race(self) -> None:
         """Two change one message under a condition at the same time."""

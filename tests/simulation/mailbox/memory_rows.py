@@ -171,6 +171,15 @@ class MemoryRows:
     def gone_by_guid(self, box: str, after: str, upto: str, most: int) -> list[GoneRow]:
         return _by_guid(self._gone.get(box, {}), after, upto)[:most]
 
+    def forget_gone(self) -> int:
+        """Forget tombstones, but for a node that shows more than its vector covers; how many those were."""
+        assert not self.is_dirty
+        if any(self._held.get(origin, 0) < seq for origin, seq in self._ahead.items()):
+            return 0
+        count = sum(map(len, self._gone.values()))
+        self._gone.clear()
+        return count
+
     def put_gone(self, row: GoneRow) -> None:
         self._put(self._gone.setdefault(row.box, {}), row.guid, row)
 

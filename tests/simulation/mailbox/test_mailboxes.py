@@ -20,6 +20,7 @@ MUST_HAPPEN = {
     "copy OK",
     "crash within",
     "cut",
+    "forgotten",
     "freeze",
     "lag",
     "lock",
