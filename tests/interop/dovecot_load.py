@@ -99,7 +99,8 @@ class Load:
     def check(self, *, were_apart: bool = False) -> int:
         """No UID names two messages, every APPENDUID is true, all views are equal, all flags are there; how many mails
         there are. `were_apart`: a node may have given out UIDs by itself, which are others afterwards."""
-        assert [failed for each in self._everybody for failed in each.failed] == []
+        failed = [why for each in self._everybody for why in each.failed]
+        assert not failed, failed
         delivered = sorted(mail for each in self.deliverers for mail in each.given)
         wanted = len(delivered) + sum(len(writer.given) for writer in self.writers)
         first = self.pair.imap(next(iter(self.pair.dovecots)))
