@@ -26,6 +26,8 @@ class Writer:
     name: str
     most: int
     given: dict[int, str] = field(default_factory=dict)
+    refused: list[str] = field(default_factory=list)
+    """Mails that were answered NO, as no node gave the mailbox in time."""
     failed: list[str] = field(default_factory=list)
     is_over: threading.Event = field(default_factory=threading.Event)
 
@@ -41,6 +43,9 @@ class Writer:
                 self.given[uid] = mail
                 session.uid("STORE", str(uid), "+FLAGS", f"(\\Flagged {self.name})")
             except (AssertionError, OSError, imaplib.IMAP4.error) as error:
+                if "Timeout while waiting for lock" in str(error):
+                    self.refused.append(mail)
+                    continue
                 self.failed.append(f"{mail}: {error!r}")
                 break
         session.shutdown()
@@ -101,6 +106,8 @@ class Load:
         there are. `were_apart`: a node may have given out UIDs by itself, which are others afterwards."""
         failed = [why for each in self._everybody for why in each.failed]
         assert not failed, failed
+        refused = [mail for writer in self.writers for mail in writer.refused]
+        assert were_apart or not refused, refused
         delivered = sorted(mail for each in self.deliverers for mail in each.given)
         wanted = len(delivered) + sum(len(writer.given) for writer in self.writers)
         first = self.pair.imap(next(iter(self.pair.dovecots)))
