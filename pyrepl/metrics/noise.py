@@ -20,6 +20,8 @@ _NOISE: Final = (
     # The process and its neighbours.
     "WARNING ", "Warning: no config file", "Configuration loaded", "DB loaded from", "DB saved on disk",
     "Possible SECURITY ATTACK",
+    # Mailboxes have members and resyncs of their own.
+    "Mailboxes: ",
     # A sync under way, between two steps that are counted.
     "MASTER <-> REPLICA sync started", "MASTER <-> REPLICA sync: Flushing old data",
     "MASTER <-> REPLICA sync: Swapping active DB", "MASTER <-> REPLICA sync: Discarding",
