@@ -27,7 +27,7 @@ ENVIRONMENT: Final = (
 
 def every_command() -> Iterator[tuple[click.Context, click.Command]]:
     """pyrepl itself, and each command below it, with the context that names it."""
-    yield from _below(click.Context(cli, info_name="pyrepl"), cli)
+    yield from _below(_context_of(cli, "pyrepl"), cli)
 
 
 def _below(context: click.Context, command: click.Command) -> Iterator[tuple[click.Context, click.Command]]:
@@ -37,7 +37,12 @@ def _below(context: click.Context, command: click.Command) -> Iterator[tuple[cli
         paths = {name: f"{context.command_path} {name}".partition(" ")[2] for name in command.commands}
         for name in sorted(command.commands, key=lambda name: order.index(paths[name])):
             below = command.commands[name]
-            yield from _below(click.Context(below, info_name=name, parent=context), below)
+            yield from _below(_context_of(below, name, context), below)
+
+
+def _context_of(command: click.Command, name: str, parent: click.Context | None = None) -> click.Context:
+    """The context that a run of it has. With other settings click would remember other names of the option for help."""
+    return click.Context(command, parent, name, **command.context_settings)
 
 
 def paragraphs(command: click.Command) -> list[str]:

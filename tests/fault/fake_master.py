@@ -93,7 +93,11 @@ class FakeMaster:
     def _converse(self, sock: socket.socket) -> None:
         with suppress(OSError), sock, sock.makefile("rb") as file:
             while line := file.readline():
-                words = [_word(file.readline(), file) for _ in range(int(line[1:]))]
+                # SYNC, to a master that does not know PSYNC, is a line of its own.
+                if line[:1] == b"*":
+                    words = [_word(file.readline(), file) for _ in range(int(line[1:]))]
+                else:
+                    words = line.split()
                 match words[0].upper():
                     case b"PING":
                         sock.sendall(self.ping)

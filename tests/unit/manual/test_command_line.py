@@ -38,3 +38,7 @@ def test_man_pages() -> None:
 def test_nothing_in_a_man_page_is_taken_for_an_escape() -> None:
     for page in man_pages().values():
         assert set(re.findall(r"\\(\(..|.)", page)) <= {"e", "-", "&", "(aq", "(ga"}
+
+
+def test_the_option_for_help_is_named_as_it_is_taken() -> None:
+    assert all(("-h, --help", "Show this message and exit.") in options(*each) for each in every_command())
