@@ -24,6 +24,7 @@ Who may give out UIDs:
 
 Ops, which all nodes apply:
     journal_ops, causal  how they are made, and when they are due
+    portions             how many messages one of them names
     merging              what they change; flags, modseqs, boxes are its rules
     core                 made, applied, kept, told
     resync               how a member gets what it missed, op by op

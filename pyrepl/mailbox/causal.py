@@ -57,6 +57,10 @@ class Causal:
         """Did it come, and has to wait?"""
         return at.seq in self._waiting.get(at.origin, ())
 
+    def has(self, at: Dot) -> bool:
+        """Is it applied, or known otherwise?"""
+        return self.held.get(at.origin, 0) >= at.seq
+
     def due(self) -> list[Waiting]:
         """The next op, with all of its transaction, in order; [] if none can be applied now."""
         for origin, queue in self._waiting.items():
@@ -72,7 +76,7 @@ class Causal:
         return []
 
     def _covers(self, op: Op, origin: str) -> bool:
-        return all(self.held.get(dot.origin, 0) >= dot.seq for dot in op.after if dot.origin != origin)
+        return all(self.has(dot) for dot in op.after if dot.origin != origin)
 
     def applied(self, op: Op) -> None:
         """It is applied: the vector grows by it."""

@@ -13,15 +13,13 @@ Not here: when it is compared (gates.py), and how ops are applied (merging.py).
 from __future__ import annotations
 
 from collections.abc import Container
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from pyrepl.mailbox.journal_ops import by_guid
+from pyrepl.mailbox.portions import portions
 from pyrepl.mailbox.rows import UNPLACED, BoxRow, MessageRow, Rows
 from pyrepl.mailbox.verbs import Expunge, Save, Store
 from pyrepl.mailbox.words import Token
-
-MOST_IN_OP: Final = 300
-"""Messages that one op names: a line has room for their GUIDs."""
 
 
 class Text(NamedTuple):
@@ -83,9 +81,9 @@ def difference(
         _expunges(box, again + ([] if missing else gone)),
         [_save(box, each, token) for each in sorted(new) if each.text is not None],
         [
-            Store(user=box.user, box=by_guid(box), guids=part, add=added, remove=removed)
+            Store(user=box.user, box=by_guid(box), guids=tuple(part), add=added, remove=removed)
             for (added, removed), guids in sorted(changes.items())
-            for part in _parts(guids)
+            for part in portions(guids)
         ],
         missing,
         any(each.text is None for each in new),
@@ -128,12 +126,8 @@ def _expunges(box: BoxRow, gone: list[MessageRow]) -> list[Expunge]:
         Expunge(
             user=box.user,
             box=by_guid(box),
-            guids=part,
+            guids=tuple(part),
             kills=tuple(sorted({dot for guid in part for dot in dots[guid]})),
         )
-        for part in _parts(list(dots))
+        for part in portions(list(dots))
     ]
-
-
-def _parts(guids: list[str]) -> list[tuple[str, ...]]:
-    return [tuple(guids[at : at + MOST_IN_OP]) for at in range(0, len(guids), MOST_IN_OP)]

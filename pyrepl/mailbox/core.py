@@ -240,7 +240,7 @@ class Core:
     def hear(self, peer: str, tag: str, op: Op, text: str) -> None:
         """An op of a member, made by it or by another."""
         assert op.at is not None
-        if self.causal.held.get(op.at.origin, 0) >= op.at.seq:
+        if self.causal.has(op.at):
             self._answer(op.at, peer, tag)
             self.let_go(text)
             return
@@ -275,35 +275,33 @@ class Core:
     def jump(self, to: Vector) -> None:
         """All that these ops did came by state."""
         for dot in to:
-            if self._is_held(dot):
+            if self.causal.has(dot):
                 continue
             for passed in self.causal.jump(*dot):
                 assert passed.op.at is not None
                 self.let_go(passed.text)
                 self._answer_told(passed.op.at)
             self.rows.skip_to(dot)
-        for at in [at for at in self.lacking if self._is_held(at)]:
+        for at in [at for at in self.lacking if self.causal.has(at)]:
             text = self.texts.pop(self.lacking.pop(at), None)
             self.let_go((text or NO_TEXT).name)
         self._let_go_kept()
         self.drain()
 
-    def _is_held(self, at: Dot) -> bool:
-        return self.causal.held.get(at.origin, 0) >= at.seq
-
     def _let_go_kept(self) -> None:
         """Messages that a crash left in the store, whose ops do not come again: each has a row by now, or is gone."""
         for guid, kept in self.merger.kept.items():
             box = self.rows.box(guid)
-            passed = {name: has for name, has in kept.items() if has.at is not None and self._is_held(has.at)}
-            for name, has in passed.items() if box is not None else ():
-                del kept[name]
-                assert box is not None and has.at is not None
+            passed = {name: has.at for name, has in kept.items() if has.at is not None and self.causal.has(has.at)}
+            if box is None or not passed:
+                continue
+            for name, at in passed.items():
+                uid = kept.pop(name).uid
                 if self.rows.message(guid, name) is None:
-                    gone = self.rows.gone(guid, name) or GoneRow(guid, has.uid, name, (has.at,), box.highest)
-                    self.rows.put_gone(gone._replace(uid=has.uid))
+                    gone = self.rows.gone(guid, name) or GoneRow(guid, uid, name, (at,), box.highest)
+                    self.rows.put_gone(gone._replace(uid=uid))
                     self._works.append(RemoveMessage(box.user, guid, name))
-            if passed and box is not None and not is_visible(self.rows, box):
+            if not is_visible(self.rows, box):
                 self._works.append(RemoveBox(box.user, guid))
 
     def _apply(self, each: Waiting) -> list[Crossed]:

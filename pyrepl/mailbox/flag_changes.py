@@ -11,13 +11,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final, TypeAlias, final
 
+from pyrepl.mailbox.portions import portions
 from pyrepl.mailbox.rows import MessageRow
 
 GUARD: Final = 100
 """More changed messages than this, and more than half of a mailbox, are an accident, perhaps: letters that a copy of
 the files lost."""
-MOST_IN_OP: Final = 300
-"""Messages that one change names: a line has room for their GUIDs."""
 Change: TypeAlias = tuple[tuple[str, ...], tuple[str, ...]]
 """Flags that were added, and that were removed; ascending."""
 
@@ -48,8 +47,8 @@ class FlagChanges:
     def parts(self) -> Iterator[tuple[Change, tuple[str, ...]]]:
         """Each change, and the messages, in parts that an op may name."""
         for change, guids in sorted(self._guids.items()):
-            for at in range(0, len(guids), MOST_IN_OP):
-                yield change, tuple(guids[at : at + MOST_IN_OP])
+            for part in portions(guids):
+                yield change, tuple(part)
 
     def _is_carried(self, flag: str) -> bool:
         return self._carried is None or flag.lower() in self._carried

@@ -17,6 +17,7 @@ from pyrepl.mailbox.checks import Checks
 from pyrepl.mailbox.core import Core
 from pyrepl.mailbox.journal_ops import by_guid
 from pyrepl.mailbox.mastering import Mastering
+from pyrepl.mailbox.portions import portions
 from pyrepl.mailbox.rows import BoxRow, MessageRow
 from pyrepl.mailbox.saving import Saving
 from pyrepl.mailbox.uids import NO_UID, WHY_NO_UID
@@ -42,8 +43,6 @@ from pyrepl.mailbox.verbs import (
 )
 from pyrepl.mailbox.words import Box, Token, Uids, ranges
 
-MOST_IN_OP: Final = 300
-"""Messages that one op names: a line has room for their GUIDs."""
 MOST_IN_TX: Final = 1000
 """Commands of one transaction."""
 
@@ -232,7 +231,7 @@ class MailSide:
                 add=store.add,
                 remove=store.remove,
             )
-            for part in _parts(rows)
+            for part in portions(rows)
         ]
 
     def _expunges(self, box: BoxRow, expunge: Expunge) -> list[Op]:
@@ -243,7 +242,7 @@ class MailSide:
                 guids=tuple(row.guid for row in part),
                 kills=tuple(sorted({dot for row in part for dot in row.dots})),
             )
-            for part in _parts(self._rows(box, expunge.uids, expunge.guids))
+            for part in portions(self._rows(box, expunge.uids, expunge.guids))
         ]
 
     def _copies(self, box: BoxRow, copy: Copy, tokens: dict[str, Token], next_uids: dict[str, int]) -> list[Op] | No:
@@ -255,7 +254,7 @@ class MailSide:
         here = {row.guid for row in self.core.rows.messages(target.guid)}
         rows = [row for row in self._rows(box, copy.uids, copy.guids) if row.guid not in here]
         for flags in sorted({row.set_flags() for row in rows}):
-            for part in _parts([row for row in rows if row.set_flags() == flags]):
+            for part in portions([row for row in rows if row.set_flags() == flags]):
                 uidnext = next_uids.get(target.guid, target.uidnext)
                 uidnext = self.mastering.first_uid(target._replace(uidnext=uidnext), token)
                 uids = [uidnext + place for place in range(len(part))]
@@ -314,7 +313,3 @@ class MailSide:
             Rename(user=box.user, box=Box(guid, True), to=Box(rename.to.text + name.removeprefix(old)), stamp=stamp)
             for guid, name in sorted(moved, key=lambda pair: pair[1])
         ]
-
-
-def _parts(rows: list[MessageRow]) -> list[list[MessageRow]]:
-    return [rows[at : at + MOST_IN_OP] for at in range(0, len(rows), MOST_IN_OP)]

@@ -15,13 +15,11 @@ from typing import Final, final
 from pyrepl.mailbox.answers import No, Ok, Reason
 from pyrepl.mailbox.core import Core
 from pyrepl.mailbox.journal_ops import by_guid
+from pyrepl.mailbox.portions import portions
 from pyrepl.mailbox.rows import BoxRow, MessageRow
 from pyrepl.mailbox.saving import Saving
 from pyrepl.mailbox.verbs import Copy, Create, Delete, Op, Store, Subscribe
 from pyrepl.mailbox.words import APART, Box, Token
-
-MOST_IN_OP: Final = 300
-"""Messages that one op names: a line has room for their GUIDs."""
 
 
 @final
@@ -77,9 +75,11 @@ class Renewing:
 
 def _copies(box: BoxRow, to: Box, rows: list[MessageRow], token: Token) -> Iterator[Copy]:
     """All with UIDs from 1 on. Without flags: messages with other flags stand between those that have the same."""
-    for at in range(0, len(rows), MOST_IN_OP):
-        guids = tuple(row.guid for row in rows[at : at + MOST_IN_OP])
-        uids = ((at + 1, at + len(guids)),)
+    last = 0
+    for part in portions(rows):
+        guids = tuple(row.guid for row in part)
+        first, last = last + 1, last + len(guids)
+        uids = ((first, last),)
         yield Copy(user=box.user, box=by_guid(box), to=to, touids=uids, guids=guids, token=token)
 
 
@@ -89,5 +89,5 @@ def _flags(user: str, to: Box, rows: list[MessageRow]) -> Iterator[Store]:
     for row in rows:
         groups.setdefault(row.set_flags(), []).append(row.guid)
     for flags, guids in sorted(groups.items()):
-        for at in range(0, len(guids) if flags else 0, MOST_IN_OP):
-            yield Store(user=user, box=to, guids=tuple(guids[at : at + MOST_IN_OP]), add=flags)
+        for part in portions(guids) if flags else ():
+            yield Store(user=user, box=to, guids=tuple(part), add=flags)

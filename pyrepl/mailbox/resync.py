@@ -144,7 +144,7 @@ class Resync:
         self.core.send(peer, Fetch(user=what[0], guid=what[1]), tag)
 
     def _fetched(self, peer: Peer, fetching: _Fetching, answer: Command, text: str) -> None:
-        if self.core.causal.held.get(fetching.at.origin, 0) >= fetching.at.seq:
+        if self.core.causal.has(fetching.at):
             # What the op did came by state meanwhile.
             self.core.let_go(text)
             self._refused.pop(fetching.at, None)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from pyrepl.mailbox.flag_changes import GUARD, MOST_IN_OP, FlagChanges
+from pyrepl.mailbox.flag_changes import GUARD, FlagChanges
+from pyrepl.mailbox.portions import MOST_IN_OP
 from pyrepl.mailbox.rows import MessageRow
 from pyrepl.mailbox.words import Dot, Register, Stamp, Token
 
