@@ -22,6 +22,7 @@ from pyrepl.node.event_log import EventLogUse
 from pyrepl.node.functions import Functions
 from pyrepl.node.hotkeys import Below, CpuTimes, HotKeys, Plan
 from pyrepl.node.latency_monitor import COMMAND, FAST_COMMAND, LatencyMonitor
+from pyrepl.node.mailboxes import MailboxFigures
 from pyrepl.node.memory_limit import MemoryLimit
 from pyrepl.node.migrating import NoTarget, Target
 from pyrepl.node.notifications import Notifications
@@ -117,6 +118,8 @@ class Node:
         self.pause = Pause(self.conditions)
         self.waiting = Waiting(self.keyspace, self.conditions)
         self.streams = StreamState()
+        self.mailboxes: MailboxFigures | None = None
+        """None on a node that keeps no mailboxes."""
         self.clients: dict[int, Client] = {}
         self.users = Users()
         """The users that clients may be. `requirepass` is the password of one of them, `default`."""

@@ -1,5 +1,4 @@
-"""What a node has on other ports than the Redis port, for INFO: the subscribers of change streams, with the counts of
-what was sent to them, and the mailboxes that it keeps (mailboxes.py).
+"""The subscribers of change streams at this node, and the counts of what was sent to them, for INFO.
 
 Not here: the connections (the daemon's stream server, which keeps this up to date) and the machine of each
 (changes/subscription.py).
@@ -8,8 +7,6 @@ Not here: the connections (the daemon's stream server, which keeps this up to da
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, final
-
-from pyrepl.node.mailboxes import MailboxFigures
 
 if TYPE_CHECKING:
     from pyrepl.changes.subscription import Subscription
@@ -31,10 +28,7 @@ class Subscriber:
 
 @final
 class StreamState:
-    """The state of the stream port, and of the mailbox port.
-
-    Invariant: `subscribers` holds the Subscriber of each open connection by its id.
-    """
+    """The state of the stream port. Invariant: `subscribers` holds the Subscriber of each open connection by its id."""
 
     def __init__(self) -> None:
         self.port = 0
@@ -48,8 +42,6 @@ class StreamState:
         self.errors_sent = 0
         self.rows_of_ended = 0
         """Rows sent to subscribers that are gone."""
-        self.mailboxes: MailboxFigures | None = None
-        """None on a node that keeps no mailboxes."""
 
     @property
     def rows_sent(self) -> int:

@@ -69,8 +69,8 @@ class MailboxServer(Service):
     ) -> None:
         """`tell` takes rows of the stream `mailboxes`, if there is one. Raises ConfigError for directives that cannot
         be."""
-        self._settings: Final = node.settings
         settings = node.settings
+        self._settings: Final = settings
         self._sockets: Final = Sockets()
         self._clock: Final = clock
         self._randomness: Final = randomness
@@ -79,7 +79,7 @@ class MailboxServer(Service):
         self._loop: Final = asyncio.get_running_loop()
         self.conf: Final[Configured] = configured(settings, randomness.fraction())
         self.conns: Final = Conns(clock, log, self._teller, self._loop.call_soon_threadsafe, tell)
-        node.streams.mailboxes = self.figures = Figures(self.conf, self.conns, clock)
+        node.mailboxes = self.figures = Figures(self.conf, self.conns, clock)
         self._tls: Final = tls
         hand_on = handshakes.begin_one if settings.tls_mailbox else hand_on_plain
         self._tcp: Final = Listener(settings.socket_mark_id, hand_on)

@@ -11,26 +11,26 @@ from pyrepl.observability.info.field import Field, Kind, Rows, Section, Value, g
 
 
 def _has_figures(node: Node) -> bool:
-    return node.streams.mailboxes is not None
+    return node.mailboxes is not None
 
 
 def _line(name: str, kind: Kind, read: Callable[[MailboxFigures], Value], help: str, unit: str = "") -> Field:
     """A line that is there where mailboxes are kept."""
 
     def value(node: Node) -> Value:
-        figures = node.streams.mailboxes
+        figures = node.mailboxes
         return 0 if figures is None else read(figures)
 
     return Field(name, kind, value, help, unit, when=_has_figures)
 
 
 def _port(node: Node) -> int:
-    figures = node.streams.mailboxes
+    figures = node.mailboxes
     return 0 if figures is None else figures.port
 
 
 def _members(node: Node) -> Iterator[tuple[str, str]]:
-    figures = node.streams.mailboxes
+    figures = node.mailboxes
     for number, one in enumerate([] if figures is None else figures.members):
         line = f"name={one.name},address={one.address},link={one.link},lag_ops={one.lag_ops},lag_ms={one.lag_ms}"
         yield f"mailbox_member{number}", line

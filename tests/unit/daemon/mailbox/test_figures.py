@@ -40,7 +40,7 @@ async def test_what_was_done_is_counted_on_each_side(tmp_path: Path) -> None:
         assert shown["mailbox_processes"] == "1" and shown["mailbox_lag_ms"] == "0"
         assert shown["mailbox_member0"].endswith("link=self,lag_ops=0,lag_ms=0")
         assert shown["mailbox_member1"].startswith("name=b,address=127.0.0.1:")
-        state = nodes["a"].app.node.streams.mailboxes
+        state = nodes["a"].app.node.mailboxes
         assert state is not None
         await until(lambda: state.members[1][2:] == ("up", 0, 0))
 
@@ -48,7 +48,7 @@ async def test_what_was_done_is_counted_on_each_side(tmp_path: Path) -> None:
 @in_loop
 async def test_a_node_that_is_apart_says_for_how_long_and_who_lags(tmp_path: Path) -> None:
     async with running(tmp_path / "a", **settings_of(tmp_path / "a", "a", members("ab"))) as node:
-        state = node.app.node.streams.mailboxes
+        state = node.app.node.mailboxes
         assert state is not None
         one = await MailProcess.of(tmp_path / "a")
         await one.ask("CREATE alice INBOX")

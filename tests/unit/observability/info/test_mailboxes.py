@@ -34,7 +34,7 @@ def test_where_none_are_kept() -> None:
 
 def test_each_figure_has_its_line() -> None:
     rig = Rig()
-    rig.node.streams.mailboxes = Figures()
+    rig.node.mailboxes = Figures()
     shown = info(rig, "mailboxes")
     fields = [entry.name for entry in MAILBOXES.entries if isinstance(entry, Field)]
     assert list(shown) == [*fields, "mailbox_member0", "mailbox_member1"]
