@@ -95,7 +95,7 @@ def compare(
     from pyrepl.topology.facts import Address
 
     from .asking import Credentials, Unreachable, Way
-    from .mailbox_compare import NodeMail, Place, differences
+    from .mailbox_compare import NodeMail, differences
 
     nodes: list[NodeMail] = []
     for name in (one, other):
@@ -103,8 +103,7 @@ def compare(
         if target is None:
             raise click.BadParameter(EXPECTED, param_hint="HOST:PORT")
         way = Way(Credentials(user or target.user, password or target.password), tls)
-        address = Address(target.host, target.port)
-        nodes.append(NodeMail(Place(str(address), address), way, timeout_s))
+        nodes.append(NodeMail(Address(target.host, target.port), way, timeout_s))
     try:
         found = asyncio.run(differences(nodes[0], nodes[1], only, click.echo))
     except Unreachable as error:

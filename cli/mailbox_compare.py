@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator
-from typing import Any, Final, NamedTuple, TypeAlias, final
+from typing import Any, Final, TypeAlias, final
 
 from pyrepl.topology.facts import Address
 
@@ -20,26 +20,19 @@ _OF_BOX: Final = ("guid", "uidvalidity", "uidnext", "subscribed")
 Named: TypeAlias = dict[str, Any]
 
 
-class Place(NamedTuple):
-    """A node: how the operator called it, and where it is."""
-
-    name: str
-    address: Address
-
-
 @final
 class NodeMail:
     """The mailboxes of one node. Each method raises Unreachable."""
 
-    def __init__(self, place: Place, way: Way, timeout_s: float) -> None:
-        self.name: Final = place.name
-        self._place: Final = place
+    def __init__(self, address: Address, way: Way, timeout_s: float) -> None:
+        self.name: Final = str(address)
+        self._address: Final = address
         self._way: Final = way
         self._timeout_s: Final = timeout_s
 
     async def _ask(self, *words: str) -> Any:
         command = [b"MAILBOX", *(word.encode() for word in words)]
-        return await reply_of(self._place.address, self._way, self._timeout_s, *command)
+        return await reply_of(self._address, self._way, self._timeout_s, *command)
 
     async def users(self) -> set[str]:
         return {user.decode() for user in await self._ask("USERS")}

@@ -189,15 +189,10 @@ def _limit(row: Row, kind: str, need: float | None, text: str, confidence: str |
     }
     if need is None:
         return piece
-    enough = setting(least(need))
+    value, enough = setting(roomy(need)), setting(least(need))
     slow = " See why it reads so slowly, too." if kind == "output_buffer" else ""
-    said = f"A hard limit of at least {enough} would have kept it; {setting(roomy(need))} survives twice that.{slow}"
-    return piece | {
-        "value": f"replica {setting(roomy(need))} 0 0",
-        "least": enough,
-        NEED: need,
-        "text": f"{text} {said}",
-    }
+    said = f"A hard limit of at least {enough} would have kept it; {value} survives twice that.{slow}"
+    return piece | {"value": f"replica {value} 0 0", "least": enough, NEED: need, "text": f"{text} {said}"}
 
 
 def one_limit(pieces: Sequence[Row]) -> list[Row]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from types import MappingProxyType
 from typing import Final
 
 import polars as pl
@@ -18,15 +17,12 @@ OUTAGE_S: Final = 1.0
 STALLED_S: Final = 10.0
 """A replica acknowledges once a second, and one that reads learns of a cut at once: one that has not come back for so
 long did not read. As long as Redis's repl-ping-replica-period. Inclusive."""
-_NEVER: Final[Mapping[str, Sequence[int]]] = MappingProxyType({})
 _OF_FREED: Final = ("id_mismatch", "no_backlog")
 _PAIR: Final = ("node", "replica")
 _CHANNELS: Final = {"rdb_channel": "two", "dual_channel": "two", "full_disk": "one", "full_diskless": "one"}
 
 
-def gather(
-    found: Mapping[str, pl.DataFrame], sizes: Mapping[str, int], freed: Mapping[str, Sequence[int]] = _NEVER
-) -> Facts:
+def gather(found: Mapping[str, pl.DataFrame], sizes: Mapping[str, int], freed: Mapping[str, Sequence[int]]) -> Facts:
     """Facts from the result tables by name. By node, `sizes` are the backlogs', bytes, and `freed` is when they were
     freed by repl-backlog-ttl, Unix us."""
     killed = found["cuts"].filter(pl.col("cause") == "output_buffer")

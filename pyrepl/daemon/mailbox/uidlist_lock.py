@@ -80,8 +80,8 @@ class UidlistLock:
     def release(self, folder: bytes, moved_to: bytes | None = None) -> None:
         """Nothing of ours may be under way there any more. One that is kept stays. `moved_to`: where the mailbox went
         meanwhile, if it did. Raises OSError."""
-        self._held.discard(folder + b"/" + NAME)
         path = folder + b"/" + NAME
+        self._held.discard(path)
         if moved_to is not None and self._files.stat(path) is None:
             path = moved_to + b"/" + NAME
         if not self._is_kept(path):

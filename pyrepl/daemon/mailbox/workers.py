@@ -55,25 +55,21 @@ class Workers:
         """Do works; how each ended, in their order."""
         parts = self._parts(works)
         done = [
-            asyncio.wrap_future(
-                self._threads[place].submit(self.stores[place].perform, [works[index] for index in indexes])
-            )
+            self._threads[place].submit(self.stores[place].perform, [works[index] for index in indexes])
             for place, indexes in parts.items()
         ]
         results: dict[int, Result] = {}
-        for indexes, found in zip(parts.values(), await asyncio.gather(*done), strict=True):
+        for indexes, found in zip(parts.values(), await _all(done), strict=True):
             results |= dict(zip(indexes, found, strict=True))
         return [results[index] for index in range(len(works))]
 
     async def keep(self, works: Sequence[Work]) -> str:
         """Have the texts of works on disk that are not done now; why that cannot be, "" if they are."""
         done = [
-            asyncio.wrap_future(
-                self._threads[place].submit(_why_not, self.stores[place].keep, [works[index] for index in indexes])
-            )
+            self._threads[place].submit(_why_not, self.stores[place].keep, [works[index] for index in indexes])
             for place, indexes in self._parts(works).items()
         ]
-        return next(filter(None, await asyncio.gather(*done)), "")
+        return next((why for why in await _all(done) if why), "")
 
     async def try_again(self, user: str, works: Sequence[Work]) -> list[Result]:
         """Works of a user that the disk refused before; how each ended."""
@@ -90,15 +86,13 @@ class Workers:
 
     async def do_gates(self, orders: Sequence[GateOrder]) -> list[GateResult]:
         """Do what gates need; how each ended, in their order."""
-        done = [asyncio.wrap_future(self.run(order.user, partial(MaildirStore.gate, order=order))) for order in orders]
-        return list(await asyncio.gather(*done))
+        done = [self.run(order.user, partial(MaildirStore.gate, order=order)) for order in orders]
+        return await _all(done)
 
     async def list_folders(self, orders: Sequence[FolderOrder]) -> list[FolderResult]:
         """List users' folders; how each ended, in their order."""
-        done = [
-            asyncio.wrap_future(self.run(order.user, partial(MaildirStore.folders, order=order))) for order in orders
-        ]
-        return list(await asyncio.gather(*done))
+        done = [self.run(order.user, partial(MaildirStore.folders, order=order)) for order in orders]
+        return await _all(done)
 
     def settle(self, works: Sequence[Work]) -> None:
         """Their rows are committed: what was kept to know that they were done goes, when there is time."""
@@ -109,6 +103,11 @@ class Workers:
         """What is under way ends; nothing else is begun."""
         for thread in self._threads:
             thread.shutdown(wait=False, cancel_futures=True)
+
+
+async def _all(asked: Iterable[Future[U]]) -> list[U]:
+    """What threads were asked for, in its order."""
+    return list(await asyncio.gather(*map(asyncio.wrap_future, asked)))
 
 
 def _why_not(what: Callable[[U], None], of: U) -> str:
