@@ -121,7 +121,7 @@ def _storms(syncs: pl.LazyFrame) -> pl.LazyFrame:
 
 
 def _missed(syncs: pl.LazyFrame) -> pl.LazyFrame:
-    missed = syncs.filter(col("cause").is_in(["out_of_backlog", "no_backlog"]))
+    missed = syncs.filter(col("cause") == "out_of_backlog")
     counted = missed.group_by("node", "behind_bytes").agg(pl.len().alias("count")).sort("node", "behind_bytes")
     return counted.with_columns(col("count").cum_sum().over("node"))
 

@@ -81,7 +81,7 @@ QUESTIONS: Final = (
         THEN 0 ELSE 1 END AS fresh FROM syncs WHERE mode <> 'continue')) GROUP BY node, island
         HAVING count(DISTINCT replica) > 1""",
     """SELECT DISTINCT node, behind_bytes, count(*) OVER (PARTITION BY node ORDER BY behind_bytes) FROM syncs
-        WHERE cause IN ('out_of_backlog', 'no_backlog')""",
+        WHERE cause = 'out_of_backlog'""",
     """SELECT node, replica, min(at_us), max(lost_us), sum(lost_us - online_us) FILTER (ok), max(outage) FROM (SELECT *,
         lead(online_us) OVER (PARTITION BY node, replica ORDER BY online_us) - lost_us AS outage FROM tried)
         GROUP BY node, replica""",

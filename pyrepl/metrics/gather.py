@@ -24,7 +24,7 @@ _CHANNELS: Final = {"rdb_channel": "two", "dual_channel": "two", "full_disk": "o
 
 def gather(found: Mapping[str, pl.DataFrame], sizes: Mapping[str, int], freed: Mapping[str, Sequence[int]]) -> Facts:
     """Facts from the result tables by name. By node, `sizes` are the backlogs', bytes, and `freed` is when they were
-    freed by repl-backlog-ttl, Unix us."""
+    freed by repl-backlog-ttl, Unix us by the node's own clock."""
     killed = found["cuts"].filter(pl.col("cause") == "output_buffer")
     in_sync = pl.col("phase") != "stream"
     gone = ~in_sync & (pl.col("back_s").is_null() | (pl.col("back_s") >= STALLED_S))
@@ -59,7 +59,7 @@ def _backlogs(what_if: pl.DataFrame, sizes: Mapping[str, int]) -> list[Row]:
 
 
 def _misses(found: Mapping[str, pl.DataFrame], sizes: Mapping[str, int]) -> list[Row]:
-    unknown = found["syncs"].filter(pl.col("cause").is_in(AVOIDABLE) & pl.col("behind_bytes").is_null())
+    unknown = found["syncs"].filter((pl.col("cause") == AVOIDABLE) & pl.col("behind_bytes").is_null())
     away = found["cuts"].filter(pl.col("lacked_bytes").is_null()).group_by("node")
     rows = unknown.group_by("node").agg(pl.len().alias("count"))
     rows = rows.join(away.agg(pl.col("back_s").max().alias("away_s")), on="node", how="left")
@@ -71,7 +71,7 @@ def _freed(found: Mapping[str, pl.DataFrame], freed: Mapping[str, Sequence[int]]
     """Replicas that came back behind a time at which their master had freed its backlog, and had to sync in full. To
     them its stream has another name then: the cause is an id that does not match, or no backlog."""
     told = [{"node": node, "freed_us": at_us} for node, times in freed.items() for at_us in times]
-    times = pl.DataFrame(told, {"node": pl.String, "freed_us": pl.Int64})
+    times = _on_one_clock(pl.DataFrame(told, {"node": pl.String, "freed_us": pl.Int64}), found["skew"])
     back_us = pl.col("at_us") + (pl.col("back_s") * 1e6).round().cast(pl.Int64)
     away = found["cuts"].filter(pl.col("back_s").is_not_null()).select(*_PAIR, "back_s", "at_us", back_us=back_us)
     decided_us = pl.col("at_us") + (pl.col("handshake_ms").fill_null(0.0) * 1000).round().cast(pl.Int64)
@@ -84,6 +84,13 @@ def _freed(found: Mapping[str, pl.DataFrame], freed: Mapping[str, Sequence[int]]
         pl.col("back_s").max().alias("away_s"),
         (pl.col("total_ms").sum() / 1000).alias("saved_s"),
     )
+
+
+def _on_one_clock(times: pl.DataFrame, skew: pl.DataFrame) -> pl.DataFrame:
+    """Times by the nodes' own clocks on that of their reference, as all result tables have them."""
+    rows = times.join(skew.select("node", "skew_ms"), on="node", how="left")
+    ahead_us = (pl.col("skew_ms").fill_null(0.0) * 1000).round().cast(pl.Int64)
+    return rows.select("node", pl.col("freed_us") - ahead_us)
 
 
 def _fast(write_rate: pl.DataFrame) -> pl.DataFrame:

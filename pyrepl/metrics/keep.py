@@ -31,7 +31,7 @@ from pyrepl.metrics.parts import Sources
 from pyrepl.metrics.places import BOUNDED, DONE, FOLDER, of_answer
 from pyrepl.temporary import SHARED, create
 
-SHAPE: Final = 6
+SHAPE: Final = 7
 """Raised when the same parts are answered for in another way."""
 _BASES: Final = "bases"
 _MADE_OF: Final = "made_of"

@@ -34,7 +34,7 @@ from pyrepl.temporary import SHARED, create
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-SCHEMA_VERSION: Final = 2
+SCHEMA_VERSION: Final = 3
 """Of the results' files, which say it under VERSION_KEY. Raised when a column's name, type or rule changes, or the
 folders do; each run writes all files anew, so that none of another version is among them."""
 VERSION_KEY: Final = b"pyrepl.schema_version"

@@ -315,7 +315,12 @@ BACKLOG_WHAT_IF: Final = Table(
         count(
             "backlog_size", "bytes", "the size tried: each that turns one more avoidable full resync into a partial one"
         ),
-        count("avoided", "", "full resyncs by out_of_backlog or no_backlog that it would have made partial"),
+        count(
+            "avoided",
+            "",
+            "full resyncs by out_of_backlog that it would have made partial; no_backlog is not among them, as no size "
+            "helps where the backlog was freed",
+        ),
         count("avoidable", "", "all such with known behind_bytes"),
         number("share", "", "avoided / avoidable"),
         count(

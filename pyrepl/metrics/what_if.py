@@ -1,7 +1,7 @@
 """What other sizes would have done: the table BACKLOG_WHAT_IF.
 
 Sizes are asked of what happened: for each avoidable full resync the logs tell how much of the stream the replica
-lacked.
+lacked. Where there was no backlog at all, as it had been freed, no size would have done.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ import polars as pl
 from pyrepl.metrics.results import BACKLOG_WHAT_IF
 from pyrepl.metrics.schemas import conform
 
-AVOIDABLE: Final = ("out_of_backlog", "no_backlog")
-"""Causes of full resyncs that a larger backlog, kept longer, makes partial ones."""
+AVOIDABLE: Final = "out_of_backlog"
+"""The cause of full resyncs that a larger backlog makes partial ones."""
 
 
 def what_if(syncs: pl.DataFrame) -> pl.DataFrame:
     """The table BACKLOG_WHAT_IF."""
-    avoidable = syncs.filter(pl.col("cause").is_in(AVOIDABLE) & pl.col("behind_bytes").is_not_null())
+    avoidable = syncs.filter((pl.col("cause") == AVOIDABLE) & pl.col("behind_bytes").is_not_null())
     # Of the syncs of one master the bytes of all can be estimated, or of none.
     saved = (pl.col("bytes_estimate") - pl.col("behind_bytes")).clip(0)
     size = pl.max_horizontal(pl.lit(1), "behind_bytes").alias("backlog_size")

@@ -87,7 +87,7 @@ def _power_of_two(size: str) -> str:
 FLEET: Final = f"""
 with step as (
     select 'repl-backlog-size' as setting, {_power_of_two("greatest(behind_bytes, 1)")} as value, 1 as spared from syncs
-    where cause in ('out_of_backlog', 'no_backlog') and behind_bytes is not null
+    where cause = 'out_of_backlog' and behind_bytes is not null
     union all
     select 'client-output-buffer-limit' as setting, {_power_of_two("need")} as value, 1 as spared
     from ({_CUT}) as cut where need > 0

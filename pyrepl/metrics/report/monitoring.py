@@ -75,7 +75,7 @@ ALERTS: Final = (
     ),
     Alert(
         "PyreplAvoidableFullResyncs",
-        f'sum(increase({PREFIX}full_resyncs_total{{cause=~"out_of_backlog|no_backlog|output_buffer"}}[1h])) > 0',
+        f'sum(increase({PREFIX}full_resyncs_total{{cause=~"out_of_backlog|output_buffer"}}[1h])) > 0',
         "5m",
         "warning",
         "{{ $value }} full resyncs in an hour that a larger backlog or output buffer would have spared",

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 
 import pytest
 
-from pyrepl.analysis.archive import GIVEN_UP_S, java_options
+from pyrepl.analysis.archive import GIVEN_UP_S, MOST, UNUSED_S, java_options
 
 JAVA = sys.executable
 """Any program: only its path and its age matter."""
@@ -32,15 +33,51 @@ def test_written_then_used(tmp_path: Path) -> None:
     assert "-Xlog:disable" in java_options(JAVA, environment)
 
 
-def test_one_of_another_java_goes(tmp_path: Path) -> None:
+NOW_S = 1_795_000_000.0
+
+
+def kept(environment: dict[str, str], used_s: float) -> Path:
+    """The finished file of JAVA, used last at that time."""
+    path = named(java_options(JAVA, environment, used_s), "ArchiveClassesAtExit")
+    path.write_bytes(b"whole")
+    os.utime(path, (used_s, used_s))
+    return path
+
+
+def test_each_installation_keeps_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     environment = {"HOME": str(tmp_path)}
-    old = named(java_options(JAVA, environment), "ArchiveClassesAtExit")
-    assert old.parent == tmp_path / ".cache" / "pyrepl"
-    old.write_bytes(b"whole")
+    ours = kept(environment, NOW_S)
+    assert ours.parent == tmp_path / ".cache" / "pyrepl"
+    with monkeypatch.context() as other:
+        other.setattr(sys, "prefix", "/another/venv")
+        theirs = kept(environment, NOW_S)
+        assert theirs != ours
+    assert named(java_options(JAVA, environment, NOW_S + 1), "SharedArchiveFile") == ours
+    assert theirs.exists()
+
+
+def test_what_nobody_uses_any_more_goes(tmp_path: Path) -> None:
+    environment = {"HOME": str(tmp_path)}
+    ours = kept(environment, NOW_S - UNUSED_S)
     other = tmp_path / "java"
     other.write_text("")
-    assert named(java_options(str(other), environment), "ArchiveClassesAtExit") != old
-    assert not old.exists()
+    # Its own use is what keeps it, however old it is.
+    assert named(java_options(JAVA, environment, NOW_S), "SharedArchiveFile") == ours
+    java_options(str(other), environment, NOW_S + UNUSED_S)
+    assert ours.exists()
+    java_options(str(other), environment, NOW_S + UNUSED_S + 1)
+    assert not ours.exists()
+
+
+def test_of_many_those_go_that_were_used_least_lately(tmp_path: Path) -> None:
+    environment = {"HOME": str(tmp_path)}
+    ours = kept(environment, NOW_S - 3600)
+    others = [ours.with_name(f"spark-{number:016x}.jsa") for number in range(MOST + 1)]
+    for number, path in enumerate(others):
+        path.write_bytes(b"whole")
+        os.utime(path, (NOW_S - number, NOW_S - number))
+    assert named(java_options(JAVA, environment, NOW_S), "SharedArchiveFile") == ours
+    assert [path.exists() for path in others] == [True] * (MOST - 1) + [False] * 2
 
 
 @pytest.mark.parametrize("environment", [{}, {"HOME": "/dev/null"}, {"XDG_CACHE_HOME": "relative"}, {"HOME": "/a b"}])

@@ -87,7 +87,8 @@ def test_modes_and_causes_of_cuts() -> None:
 
 
 def test_other_settings_for_all_masters() -> None:
-    behind = [("m", "out_of_backlog", 3), ("n", "no_backlog", 4), ("n", "out_of_backlog", 5), ("n", "first", 99)]
+    behind = [("m", "out_of_backlog", 3), ("n", "out_of_backlog", 4), ("n", "out_of_backlog", 5)]
+    behind += [("n", "first", 99), ("n", "no_backlog", 99)]
     syncs: list[Row] = [{"node": node, "cause": cause, "behind_bytes": size * MB} for node, cause, size in behind]
     syncs.append({"node": "n", "cause": "out_of_backlog", "behind_bytes": None})
     storms = [{"node": "m", "snapshots": 3, "delay_s": 3.2, "on_disk": 0}]

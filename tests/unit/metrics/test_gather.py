@@ -12,6 +12,7 @@ from pyrepl.metrics.results import (
     CUTS,
     LOOPS,
     NODES,
+    SKEW,
     STORMS,
     SYNCS,
     WRITE_RATE,
@@ -21,7 +22,7 @@ from pyrepl.metrics.schemas import schema
 S = 1_000_000
 NOTHING = {
     table.name: pl.DataFrame(schema=schema(table))
-    for table in (AVAILABILITY, BACKLOG_WHAT_IF, CUTS, SYNCS, STORMS, LOOPS, NODES, WRITE_RATE)
+    for table in (AVAILABILITY, BACKLOG_WHAT_IF, CUTS, SYNCS, STORMS, LOOPS, NODES, SKEW, WRITE_RATE)
 }
 
 
@@ -94,6 +95,7 @@ def test_a_sync_that_is_cut_comes_with_what_it_takes() -> None:
 
 def test_misses_whose_size_no_log_tells() -> None:
     syncs = [{"node": "m", "cause": "out_of_backlog", "behind_bytes": size} for size in (None, None, 5)]
+    syncs.append({"node": "m", "cause": "no_backlog", "behind_bytes": None})
     cuts = [
         pair(cause="timeout", back_s=away, lacked_bytes=lacked) for away, lacked in ((3.0, None), (2.0, None), (9.0, 5))
     ]
@@ -116,6 +118,18 @@ def test_whoever_comes_back_when_the_backlog_is_freed_syncs_in_full_for_that() -
     ]
     found = gathered(freed={"m": [13 * S, 20 * S, 42 * S + 9500], "o": [20 * S]}, cuts=cuts, syncs=syncs).freed
     assert found == [{"node": "m", "count": 2, "away_s": 30.0, "saved_s": 2.0}]
+
+
+def test_a_backlog_is_freed_by_the_clock_by_which_replicas_come_back() -> None:
+    """The master's clock is an hour ahead of the reference; the time in between is 20 s."""
+    cuts = [pair(at_us=10 * S, back_s=20.0), pair(replica="s", at_us=3600 * S, back_s=30.0)]
+    syncs: list[Row] = [
+        pair(at_us=30 * S, cause="id_mismatch", total_ms=1500.0),
+        pair(replica="s", at_us=3630 * S, cause="id_mismatch", total_ms=99.0),
+    ]
+    skew: list[Row] = [{"node": "m", "reference": "r", "skew_ms": 3_600_000.0}]
+    found = gathered(freed={"m": [3620 * S]}, cuts=cuts, syncs=syncs, skew=skew).freed
+    assert found == [{"node": "m", "count": 1, "away_s": 20.0, "saved_s": 1.5}]
 
 
 def test_connections_are_compared_where_there_are_enough_of_both() -> None:
