@@ -1,7 +1,7 @@
 """`python -m tests.fresh [STEP...] [--suites bookworm trixie]`: each step on each suite, in a root of its own.
 
 A step gets a clean clone of what is committed here, in /srv/pyrepl. It ends with 1 if a step fails, and says where its
-output is. Ubuntu's archive is not on a mirror of Debian, so its roots are not made.
+output is. `test` needs Debian's servers, so it is not for Ubuntu.
 """
 
 from __future__ import annotations
@@ -13,13 +13,10 @@ import sys
 import time
 from typing import Final
 
-from tests.fresh.root import CannotBeMade, base, copy, run, tell
+from tests.fresh.root import SUITES, CannotBeMade, base, copy, run, tell
 from tests.peers.finder import ROOT
 
 FOLDER: Final = ROOT / "build" / "fresh"
-SUITES: Final = ("bookworm", "trixie")
-"""Debian 12 and 13."""
-
 _APT: Final = "apt-get -q update >/dev/null; apt-get -q install -y --no-install-recommends"
 _VENV: Final = f"{_APT} python3-venv; python3 -m venv /srv/v; /srv/v/bin/pip install -q"
 STEPS: Final = {
@@ -38,7 +35,7 @@ def passes(step: str, suite: str) -> bool:
     """Run it; was it good? Tells how long it took, and the end of its output if not."""
     root, log = FOLDER / f"{suite}-{step}", FOLDER / f"{suite}-{step}.log"
     log.unlink(missing_ok=True)
-    copy(base(suite, FOLDER), root)
+    copy(base(SUITES[suite], FOLDER), root)
     clone = ["git", "clone", "-q", "--no-hardlinks", str(ROOT), str(root / "srv" / "pyrepl")]
     subprocess.run(clone, check=True)
     began = time.monotonic()
@@ -54,7 +51,7 @@ def passes(step: str, suite: str) -> bool:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("steps", nargs="*", metavar="STEP", help=f"of {', '.join(STEPS)}; default: all but test")
-    parser.add_argument("--suites", nargs="+", default=list(SUITES))
+    parser.add_argument("--suites", nargs="+", choices=SUITES, default=list(SUITES))
     options = parser.parse_args()
     unknown = set(options.steps) - STEPS.keys()
     if unknown:

