@@ -45,18 +45,20 @@ exec /bin/bash -euo pipefail -c "$2"
 
 
 class Suite(NamedTuple):
-    """A release, as debootstrap calls it: what of its archive is used, and the package of its keys, if not Debian's."""
+    """A release, as debootstrap calls it: what of its archive is used, and the file of its keys, if not Debian's own."""
 
     name: str
     components: str = "main"
-    keyring: str = ""
+    keys: str = ""
 
 
 SUITES: Final = {
     suite.name: suite
-    for suite in (Suite("bookworm"), Suite("trixie"), Suite("noble", "main,universe", "ubuntu-archive-keyring"))
+    for suite in (Suite("bookworm"), Suite("trixie"), Suite("noble", "main,universe", "ubuntu-archive-keyring.gpg"))
 }
 """Debian 12 and 13, Ubuntu 24.04 LTS."""
+UBUNTU_KEYS: Final = "ubuntu-keyring"
+"""Debian's package that has them."""
 
 
 class CannotBeMade(Exception):
@@ -75,9 +77,9 @@ def base(suite: Suite, folder: Path) -> Path:
     shutil.rmtree(making, ignore_errors=True)
     tell(f"making a root of {suite.name}")
     command = ["debootstrap", "--variant=minbase", f"--include={','.join(BARE)}", f"--components={suite.components}"]
-    if suite.keyring:
-        debian.unpack([suite.keyring], "trixie", folder / "keys")
-        command += [f"--keyring={folder}/keys/usr/share/keyrings/{suite.keyring}.gpg", suite.name, str(making)]
+    if suite.keys:
+        debian.unpack([UBUNTU_KEYS], "trixie", folder / "keys")
+        command += [f"--keyring={folder}/keys/usr/share/keyrings/{suite.keys}", suite.name, str(making)]
     else:
         command += [suite.name, str(making), mirror()]
     made = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
