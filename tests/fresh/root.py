@@ -45,7 +45,7 @@ exec /bin/bash -euo pipefail -c "$2"
 
 
 class Suite(NamedTuple):
-    """A release, as debootstrap calls it: what of its archive is used, and the file of its keys, if not Debian's own."""
+    """A release as debootstrap calls it, what of its archive is used, and the file of its keys, if not Debian's own."""
 
     name: str
     components: str = "main"
