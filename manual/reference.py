@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from typing import Any, Final
 
@@ -17,6 +18,9 @@ from pyrepl.observability.event import Event
 from pyrepl.observability.info.field import Field, Rows
 from pyrepl.observability.info.report import SECTIONS
 
+_TYPE: Final = re.compile(r"(?<=\w)/\w+")
+"""What SYNTAX says of an argument besides its name."""
+
 
 def commands() -> str:
     """Every command, by its group."""
@@ -31,7 +35,7 @@ def commands() -> str:
 
 
 def _of_command(row: Command) -> tuple[str, str, str]:
-    called = " ".join(filter(None, (row.name.replace("|", " "), SYNTAX.get(row.name, ""))))
+    called = " ".join(filter(None, (row.name.replace("|", " "), _TYPE.sub("", SYNTAX.get(row.name, "")))))
     return code(called), row.summary, row.since
 
 

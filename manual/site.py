@@ -14,6 +14,7 @@ from posixpath import normpath, relpath
 from typing import Final
 
 from manual import command_line, reference
+from manual.markdown import of_site
 
 ROOT: Final = Path(__file__).resolve().parents[1]
 TOP: Final = {"README.md": "index.md", "CHANGELOG.md": "changelog.md", "SECURITY.md": "security.md"} | {
@@ -22,6 +23,8 @@ TOP: Final = {"README.md": "index.md", "CHANGELOG.md": "changelog.md", "SECURITY
 }
 """Pages from outside docs/, and what they are called on the site."""
 PICTURES: Final = "docs/images"
+STYLE: Final = ".md-typeset td code { word-break: normal; }\n"
+"""What the theme does otherwise: names are not broken in the middle, however narrow their column is."""
 _LINK: Final = re.compile(r"\[([^\]]*)\]\((?!https?:|#)([^)#\s]+)(#[^)]*)?\)")
 
 
@@ -32,7 +35,7 @@ def pages() -> dict[str, str]:
         for path in sorted((ROOT / "docs").rglob("*.md"))
     }
     places = sources | {str(path.relative_to(ROOT)): path.relative_to(ROOT / "docs").as_posix() for path in pictures()}
-    found = {place: relinked((ROOT / source).read_text(), source, places) for source, place in sources.items()}
+    found = {place: of_site(relinked((ROOT / source).read_text(), source, places)) for source, place in sources.items()}
     for name, make in reference.PAGES.items():
         found[name] = make()
     found["command-line.md"] = command_line.markdown()
@@ -59,12 +62,13 @@ def relinked(text: str, source: str, places: dict[str, str]) -> str:
 
 
 def write(folder: Path) -> None:
-    """All pages and pictures below `folder`."""
+    """All pages, pictures and the style below `folder`."""
     for name, text in pages().items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
     shutil.copytree(ROOT / PICTURES, folder / Path(PICTURES).name)
+    (folder / "style.css").write_text(STYLE)
 
 
 if __name__ == "__main__":

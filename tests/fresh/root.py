@@ -50,11 +50,17 @@ class Suite(NamedTuple):
     name: str
     components: str = "main"
     keys: str = ""
+    like: str = ""
+    """An older release that debootstrap knows, to be made by its rules."""
 
 
 SUITES: Final = {
     suite.name: suite
-    for suite in (Suite("bookworm"), Suite("trixie"), Suite("noble", "main,universe", "ubuntu-archive-keyring.gpg"))
+    for suite in (
+        Suite("bookworm"),
+        Suite("trixie"),
+        Suite("noble", "main,universe", "ubuntu-archive-keyring.gpg", "jammy"),
+    )
 }
 """Debian 12 and 13, Ubuntu 24.04 LTS."""
 UBUNTU_KEYS: Final = "ubuntu-keyring"
@@ -79,7 +85,7 @@ def base(suite: Suite, folder: Path) -> Path:
     command = ["debootstrap", "--variant=minbase", f"--include={','.join(BARE)}", f"--components={suite.components}"]
     if suite.keys:
         debian.unpack([UBUNTU_KEYS], "trixie", folder / "keys")
-        command += [f"--keyring={folder}/keys/usr/share/keyrings/{suite.keys}", suite.name, str(making)]
+        command += [f"--keyring={folder}/keys/usr/share/keyrings/{suite.keys}", suite.name, str(making), "", suite.like]
     else:
         command += [suite.name, str(making), mirror()]
     made = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)

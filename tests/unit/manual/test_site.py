@@ -40,4 +40,6 @@ def test_all_of_docs_is_there_and_in_the_navigation() -> None:
 def test_pages_are_written(tmp_path: Path) -> None:
     write(tmp_path)
     assert (tmp_path / "decisions" / "fork.md").exists() and (tmp_path / "commands.md").read_text().startswith("# ")
+    assert "`SETBIT key offset value`" in (tmp_path / "commands.md").read_text()
+    assert "word-break" in (tmp_path / "style.css").read_text()
     assert (tmp_path / "images" / "status.svg").read_bytes() == pictures()[0].read_bytes()
