@@ -18,8 +18,8 @@ from pyrepl.observability.event import Event
 from pyrepl.observability.info.field import Field, Rows
 from pyrepl.observability.info.report import SECTIONS
 
-_TYPE: Final = re.compile(r"(?<=\w)/\w+")
-"""What SYNTAX says of an argument besides its name."""
+_TYPE: Final = re.compile(r"(?<=\w)/\w+|\+(?=\.\.\.)")
+"""What SYNTAX says of an argument besides its name and that it may come again."""
 
 
 def commands() -> str:
