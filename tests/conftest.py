@@ -21,9 +21,16 @@ settings.load_profile("steady")
 def pytest_configure(config: pytest.Config) -> None:
     """Tests of compiled modules that no longer are what their sources say would prove nothing."""
     config.addinivalue_line("markers", "spark: starts Spark, or asks what one session has found for all of its tests")
+    config.addinivalue_line("markers", "long: takes a minute or more")
     complaint = why_not_fresh()
     if complaint is not None:
         raise pytest.UsageError(complaint)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What takes long begins first: a worker would be alone with it at the end of the run, and others wait for Spark."""
+    items.sort(key=lambda item: item.get_closest_marker("spark") is None and item.get_closest_marker("long") is None)
 
 
 def pytest_report_header() -> str:

@@ -201,6 +201,7 @@ SYNC: tuple[tuple[str, dict[str, Any]], ...] = (
 """What both ends tell of a partial resync."""
 
 
+@pytest.mark.long
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize(("kills", "seconds"), [(1, 0), pytest.param(5, 600, marks=pytest.mark.matrix)])
 def test_killed_at_random(tmp_path: Path, kills: int, seconds: float) -> None:
@@ -236,6 +237,7 @@ def test_killed_at_random(tmp_path: Path, kills: int, seconds: float) -> None:
     assert all(reader.counts == sorted(reader.counts) for reader in readers), "no line that was told is lost again"
 
 
+@pytest.mark.long
 @pytest.mark.timeout(3600)
 def test_followed_stopped_in_a_batch_and_followed_again(tmp_path: Path) -> None:
     folder = Folder(tmp_path)
