@@ -29,7 +29,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What takes long begins first: a worker would be alone with it at the end of the run, and others wait for Spark."""
+    """What takes long begins first: it would run alone at the end, and others wait for what they have of Spark."""
     items.sort(key=lambda item: item.get_closest_marker("spark") is None and item.get_closest_marker("long") is None)
 
 
