@@ -40,7 +40,7 @@ help:
 	@echo "make man      pages for man(1), in build/manual/man"
 	@echo "make picture  the picture of README.md, anew"
 	@echo "make dist     a release, in dist/: sdist and wheel, built twice to the same bytes, and an SBOM"
-	@echo "make fresh    the demo, and the ways to install, on bare roots of Debian 12 and 13 (STEPS=test: all tests too)"
+	@echo "make fresh    the demo, and the ways to install, on bare roots of Debian 12, 13 and Ubuntu 24.04 (SUITES, STEPS)"
 	@echo "make clean    remove .venv and .peers"
 
 $(BIN)/python:
@@ -153,9 +153,9 @@ dist: .venv/.for-dist
 	$(BIN)/zizmor --offline --quiet .github/workflows/release.yml
 	$(BIN)/python -m release dist
 
-# Roots of Debian 12 and 13, in build/fresh; as root. STEPS and SUITES choose: tests/fresh/__main__.py has what there is.
+# Roots of Debian 12 and 13 and Ubuntu 24.04, in build/fresh; as root. STEPS and SUITES choose: tests/fresh/__main__.py has what there is.
 STEPS ?=
-SUITES ?= bookworm trixie
+SUITES ?= bookworm trixie noble
 fresh: .venv/.for-tests
 	$(BIN)/python -m tests.fresh $(STEPS) --suites $(SUITES)
 
