@@ -12,6 +12,7 @@ place, files      the folder: locked while it is written; its report and results
 told              what the user has told Spark
 fetch             logs that this machine does not see, copied by Hadoop
 spark             Spark, which reads and answers: its start and its end
+forks             the process that its Python workers are forked from
 workers           those of a cluster: what they lack is sent to them, or told
 queries           the result tables, asked in SQL
 run, follow       one analysis; one that goes on as the logs grow

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 QUICK_BYTES: Final = 4 << 30
 """With fewer bytes of logs, Java spends more time compiling its code well than that saves."""
+FORKS: Final = "pyrepl.analysis.forks"
+"""forks.py, as a module to be run."""
 SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
 _TELLING: Final = re.compile(r"\bERROR\b|Exception|^Error")
 """Lines of Java's that say why it did not start."""
@@ -61,7 +63,9 @@ def spark_for(asked: Asked, steps: Steps, tables: Path | None = None) -> Iterato
             try:
                 quick = bytes_in(asked.logs) < QUICK_BYTES
                 ready = java_options(java(), os.environ)
-                spark = stack.enter_context(session(master, quick=quick, java=ready, theirs=theirs, given=given))
+                spark = stack.enter_context(
+                    session(master, quick=quick, java=ready, daemon=FORKS, theirs=theirs, given=given)
+                )
             except Exception as error:
                 raise CannotRun(_why_no_start(master, error, chatter())) from None
         try:

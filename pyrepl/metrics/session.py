@@ -47,6 +47,7 @@ def session(
     *,
     quick: bool = False,
     java: str = "",
+    daemon: str = "",
     theirs: Mapping[str, str] = _NOTHING,
     given: Mapping[str, str] = _NOTHING,
 ) -> Iterator[SparkSession]:
@@ -55,12 +56,13 @@ def session(
 
     `theirs` is what the user has told Spark in other ways, which stays as it is; `given` is to be set besides. `quick`
     is for minutes and not for hours: Spark and Java compile quickly and not well, or not at all. `java` are further
-    options for it. Raises what Spark raises when there is no Java.
+    options for it, `daemon` is the module of the process that forks the Python workers of this machine (empty: Spark's
+    own). Raises what Spark raises when there is no Java.
     """
     rough = tempfile.mkdtemp(prefix="pyrepl-metrics-")
     spark: SparkSession | None = None
     try:
-        ours = settings(master, memory, rough, quick=quick, java=java, theirs={**theirs, **given})
+        ours = settings(master, memory, rough, quick=quick, java=java, daemon=daemon, theirs={**theirs, **given})
         spark = _build(master, {**ours, **given}, rough)
         spark.sparkContext.setLogLevel("OFF")
         # Spark sees to it that all processors are busy: a task is one of them.
@@ -106,6 +108,7 @@ def settings(
     *,
     quick: bool = False,
     java: str = "",
+    daemon: str = "",
     theirs: Mapping[str, str] = _NOTHING,
 ) -> dict[str, str]:
     """What we set: nothing that the user has set. `rough` is the folder for Spark's temporary files."""
@@ -124,5 +127,7 @@ def settings(
         "spark.driver.defaultJavaOptions": f"-Dlog4j2.configurationFile=file:{rough}/{_LOGGING} "
         f"-Djava.io.tmpdir={rough} {' '.join(filter(None, (collector, _QUICK if quick else '', java)))}",
         **({**_LOCAL, "spark.local.dir": rough} if is_local(master) else {}),
+        # The workers of a cluster may not have it.
+        **({"spark.python.daemon.module": daemon} if daemon and is_local(master) else {}),
     }
     return {name: value for name, value in ours.items() if name not in theirs}

@@ -32,6 +32,13 @@ def test_a_quick_session_has_java_compile_once(tmp_path: Path) -> None:
     assert java(True) == f"{java(False)} -XX:TieredStopAtLevel=1"
 
 
+def test_workers_of_this_machine_are_forked_by_our_daemon(tmp_path: Path) -> None:
+    name = "spark.python.daemon.module"
+    assert settings("local[2]", "1g", str(tmp_path), daemon="some.module")[name] == "some.module"
+    assert name not in settings("local[2]", "1g", str(tmp_path))
+    assert name not in settings("spark://h:7077", "1g", str(tmp_path), daemon="some.module")
+
+
 def test_further_options_of_java_come_last(tmp_path: Path) -> None:
     found = settings("local[2]", "1g", str(tmp_path), java="-Xshare:auto")
     assert found["spark.driver.defaultJavaOptions"].endswith("-XX:+UseParallelGC -Xshare:auto")
