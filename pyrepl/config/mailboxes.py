@@ -132,6 +132,12 @@ class Mailboxes:
     mailbox_tombstones = Directive(
         Integer(1, 36_500), 30, "Days for which it is remembered which messages were expunged.", mutable=False
     )
+    mailbox_scrub = Directive(
+        Memory(),
+        0,
+        "Bytes a second at which stored messages are read again each day and compared with their checksums; what is"
+        " damaged is fetched from another node. 0: only when MAILBOX SCRUB asks for it.",
+    )
     mailbox_maxclients = Directive(Integer(1, 2**31 - 1), 1000, "Mail processes at once; more are refused.")
     mailbox_line_limit = Directive(
         Memory(KB, 64 * MB), 64 * KB, "Close a connection that sends a longer line, in bytes.", mutable=False

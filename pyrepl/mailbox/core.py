@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import Final, TypeVar, final
+from typing import Final, NamedTuple, TypeVar, final
 
 from pyrepl.mailbox.answers import Ok
 from pyrepl.mailbox.boxes import is_visible
@@ -27,6 +27,7 @@ from pyrepl.mailbox.store import (
     AddMessage,
     Ended,
     MakeBox,
+    MendMessage,
     MoveMessage,
     Outcome,
     RemoveBox,
@@ -62,6 +63,13 @@ class Peer:
             self.held = {origin: seq for origin, seq in self.held.items() if origin in known}
 
 
+class Missing(NamedTuple):
+    """A text that is to be fetched. `is_damaged`: the store has one, which it is to take the place of."""
+
+    user: str
+    is_damaged: bool = False
+
+
 @final
 class Core:
     """Rows and what follows from them. `name` is the node's, `origin` its name in dots."""
@@ -85,8 +93,8 @@ class Core:
         """(user, GUID) -> text that was fetched for an op that waits; None if nobody has it any more."""
         self.lacking: Final[dict[Dot, tuple[str, str]]] = {}
         """Op that is due -> the text that it needs first."""
-        self.missing: Final[dict[tuple[str, str], str]] = {}
-        """(mailbox, GUID) of a message whose text the store did not find -> its user."""
+        self.missing: Final[dict[tuple[str, str], Missing]] = {}
+        """(mailbox, GUID) of a message of whose text the store has none, or a damaged one."""
         self._told: dict[Dot, dict[str, str]] = {}
         """Op that waits and was sent to us with a tag -> whom to answer when it is applied, and with which."""
         self.late: Final[list[tuple[str, Crossed]]] = []
@@ -127,8 +135,11 @@ class Core:
         """How works ended; none has failed. A message whose UID somebody else gave out meanwhile gets another one."""
         for work, result in ended:
             if result.outcome is Outcome.NO_TEXT and isinstance(work, AddMessage):
-                self.missing[work.box, work.guid] = work.user
+                self.missing[work.box, work.guid] = Missing(work.user)
                 self.note("text_missing", f"{work.user} {work.guid}")
+            if result.outcome is Outcome.DONE and isinstance(work, MendMessage):
+                self.count(Counted.TEXT_MENDED)
+                self.note("text_mended", f"{work.user} {work.guid}")
             if result.outcome is Outcome.TOO_LOW and isinstance(work, AddMessage | MoveMessage):
                 self._set_aside(work, result.next_uid)
 
@@ -144,14 +155,27 @@ class Core:
         """A work that makes the store what the rows are already."""
         self._add_works([work])
 
+    def damaged(self, user: str, box: str, guid: str, how: str) -> None:
+        """A text was read, and is not what its checksums say; `how` is for people."""
+        if (box, guid) not in self.missing:
+            self.missing[box, guid] = Missing(user, is_damaged=True)
+            self.count(Counted.TEXT_DAMAGED)
+            self.note("text_damaged", f"{user} {guid}: {how}")
+
+    def wrong_text(self, peer: str, why: str) -> None:
+        """A member sent a text that is not what its line said; its line comes without."""
+        self.note("text_wrong", f"from {peer}: {why}")
+
     def mend(self, box: str, guid: str, text: str) -> None:
         """The text of a message that is missing has come."""
-        user, row = self.missing.pop((box, guid), None), self.rows.message(box, guid)
-        if user is None or row is None:
+        missing, row = self.missing.pop((box, guid), None), self.rows.message(box, guid)
+        if missing is None or row is None:
             self.let_go(text)
+        elif missing.is_damaged:
+            self._works.append(MendMessage(missing.user, box, guid, row.size, text))
         else:
             what = (guid, row.uid, row.set_flags(), row.received, row.size, text, row.dots[0])
-            self._works.append(AddMessage(user, box, *what))
+            self._works.append(AddMessage(missing.user, box, *what))
 
     def removals(self) -> list[Work]:
         """What is to be done after the commit."""

@@ -1,8 +1,10 @@
-"""Messages whose text is not in the store though their rows are: their texts are fetched from whoever has them.
+"""Messages whose text is not in the store though their rows are, or is damaged there: their texts are fetched from
+whoever has them.
 
-It happens where a text was to be linked from another mailbox, and somebody took that away by hand. Members are asked
-one after the other; when all that can be reached have said no, it is tried again after a pause. What is missing here is
-known until the node ends: at its next start it is told as missing.
+A text is missing where it was to be linked from another mailbox, and somebody took that away by hand. It is damaged
+where it was read again and its checksums were others (scrubbing.py). A text of other checksums is not taken. Members
+are asked one after the other; when all that can be reached have said no, it is tried again after a pause. What is
+missing here is known until the node ends: at its next start it is told as missing, and what is damaged is found again.
 
 Not here: texts without which an op cannot be applied (resync.py).
 """
@@ -40,6 +42,8 @@ class Mending:
         """Missing message -> who said that it has not the text."""
         self._after: Final[dict[tuple[str, str], float]] = {}
         """Missing message -> when it is looked for again."""
+        self._told: Final[set[tuple[str, str]]] = set()
+        """Missing messages that nobody had when all were asked."""
 
     def tick(self, now: float) -> None:
         """Ask for what is missing."""
@@ -48,6 +52,7 @@ class Mending:
         self._look_at = now + LOOK_S
         for what in [what for what in self.core.missing if self.core.rows.message(*what) is None]:
             del self.core.missing[what]
+            self._told.discard(what)
         under_way = {asked.what for asked in self._asked.values()}
         due = (what for what in self.core.missing if what not in under_way and self._after.get(what, now) <= now)
         for what in list(due)[: MOST_AT_ONCE - len(under_way)]:
@@ -58,12 +63,19 @@ class Mending:
         asked = self._asked.pop(tag, None)
         if asked is None or asked.peer != peer:
             self.core.let_go(text)
-        elif isinstance(answer, Ok) and text:
+        elif isinstance(answer, Ok) and text and self._is_wanted(asked.what, answer):
             self._refused.pop(asked.what, None)
             self._after.pop(asked.what, None)
+            self._told.discard(asked.what)
             self.core.mend(*asked.what, text)
         else:
+            self.core.let_go(text)
             self._refused.setdefault(asked.what, set()).add(peer)
+
+    def _is_wanted(self, what: tuple[str, str], answer: Ok) -> bool:
+        """Is it the text that the row tells of?"""
+        row = self.core.rows.message(*what)
+        return row is None or not row.sums or answer.sum == row.sums
 
     def link_down(self, peer: str) -> None:
         for tag in [tag for tag, asked in self._asked.items() if asked.peer == peer]:
@@ -78,8 +90,15 @@ class Mending:
         if peer is None:
             self._refused.pop(what, None)
             self._after[what] = now + PAUSE_S
+            self._tell_unmended(what)
             return
         self._made += 1
         tag = f"{MEND}{self._made}"
         self._asked[tag] = _Asked(what, peer)
-        self.core.send(peer, Fetch(user=self.core.missing[what], guid=what[1]), tag)
+        self.core.send(peer, Fetch(user=self.core.missing[what].user, guid=what[1]), tag)
+
+    def _tell_unmended(self, what: tuple[str, str]) -> None:
+        """Once, as it is tried again and again."""
+        if what not in self._told:
+            self._told.add(what)
+            self.core.note("text_unmended", f"{self.core.missing[what].user} {what[1]}")

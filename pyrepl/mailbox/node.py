@@ -29,6 +29,7 @@ from pyrepl.mailbox.resync import FETCH, Resync
 from pyrepl.mailbox.root import TAG as ROOT
 from pyrepl.mailbox.rows import BoxRow, Rows
 from pyrepl.mailbox.saving import Saving
+from pyrepl.mailbox.scrubbing import Scrubbing
 from pyrepl.mailbox.tasks import Fail
 from pyrepl.mailbox.telling import tell
 from pyrepl.mailbox.uids import MASTER
@@ -88,6 +89,7 @@ class Node:
         self.saving: Final = Saving(self.core, self.mastering, options.acks)
         self.resync: Final = Resync(self.core, now, options.pages)
         self.mending: Final = Mending(self.core, now)
+        self.scrubbing: Final = Scrubbing(self.core)
         self.checks: Final = Checks(self.core)
         self.mail: Final = MailSide(self.core, self.mastering, self.saving, self.checks, options.unix_s)
         self.renewing: Final = Renewing(self.core, self.saving, options.unix_s)
@@ -216,6 +218,7 @@ class Node:
             self.mastering.next_deadline(now),
             self.resync.next_deadline(),
             self.mending.next_deadline(),
+            self.scrubbing.next_deadline(),
             self.checks.next_deadline(),
             self.saving.next_deadline(),
             self._settle_at,

@@ -26,6 +26,8 @@ MOST_AT_ONCE: Final = 500
 """Ops in one answer to SYNC."""
 LOOK_S: Final = 1.0
 """How often a node tells what it has, and compares it with what others told."""
+WRONG_PAUSE_S: Final = 60.0
+"""After so long, at most, who sent a damaged text is asked again: it may have mended it."""
 SYNC, FETCH = "s", "f"
 
 
@@ -52,6 +54,9 @@ class Resync:
         self._fetching: dict[str, _Fetching] = {}
         self._refused: dict[Dot, set[str]] = {}
         """Op -> who said that it has not the text."""
+        self._wrong: Final[set[tuple[Dot, str]]] = set()
+        """Ops, and who sent another text than theirs."""
+        self._forgive_at = now
 
     def _tag(self, letter: str) -> str:
         self._asked += 1
@@ -134,7 +139,7 @@ class Resync:
                 self._fetch(at, what)
 
     def _fetch(self, at: Dot, what: tuple[str, str]) -> None:
-        refused = self._refused.setdefault(at, set())
+        refused = self._refused.setdefault(at, set()) | {peer for op, peer in self._wrong if op == at}
         ups = [peer.name for peer in self.core.peers.values() if peer.is_up and peer.name not in refused]
         if not ups:
             return
@@ -154,6 +159,8 @@ class Resync:
             self.core.texts[fetching.what] = Text(text, answer.size or 0, answer.received or 0, answer.sum)
         elif isinstance(answer, No):
             self._refused.setdefault(fetching.at, set()).add(peer.name)
+            if answer.reason is Reason.FAILED:
+                self._wrong.add((fetching.at, peer.name))
             held = {dot.origin: dot.seq for dot in answer.held}
             if held.get(fetching.at.origin, 0) >= fetching.at.seq:
                 # It applied the op, and has no such message any more: the message was expunged.
@@ -171,6 +178,9 @@ class Resync:
         self._look_at = now + LOOK_S
         # Whoever had not the text may have it by now.
         self._refused.clear()
+        if now >= self._forgive_at:
+            self._forgive_at = now + WRONG_PAUSE_S
+            self._wrong.clear()
         vector = self.core.journal.vector()
         for peer in self.core.peers.values():
             if peer.is_up and vector != self._told_held:

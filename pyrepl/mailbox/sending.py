@@ -42,6 +42,12 @@ class Counted(enum.Enum):
     GATE_WAIT = "gate wait"
     """A Dovecot that waited at a gate was let in."""
     GATE_WAIT_MS = "gate wait ms"
+    SCRUBBED_BYTES = "scrubbed bytes"
+    """Of texts that were read again."""
+    TEXT_DAMAGED = "text damaged"
+    """A text was read again, and was not what its checksums say."""
+    TEXT_MENDED = "text mended"
+    """A damaged text was replaced by another node's."""
 
 
 class Notice(NamedTuple):

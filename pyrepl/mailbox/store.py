@@ -124,6 +124,15 @@ class MoveMessage(_Work):
     flags: tuple[str, ...] = ()
 
 
+class MendMessage(_Work):
+    """A message that is there gets its text anew, as the one that it has is damaged; all else of it stays. `text`: the
+    name of the good one in the drop folder; NO_TEXT if it is not there any more."""
+
+    guid: str
+    size: int
+    text: str
+
+
 class RemoveMessage(_Work):
     """A message goes."""
 
@@ -131,8 +140,19 @@ class RemoveMessage(_Work):
 
 
 Work: TypeAlias = (
-    MakeBox | RenameBox | RemoveBox | SubscribeBox | RaiseNext | AddMessage | SetFlags | MoveMessage | RemoveMessage
+    MakeBox
+    | RenameBox
+    | RemoveBox
+    | SubscribeBox
+    | RaiseNext
+    | AddMessage
+    | SetFlags
+    | MoveMessage
+    | MendMessage
+    | RemoveMessage
 )
+BRINGING: Final = (AddMessage, MendMessage)
+"""Works that may need a text of the drop folder."""
 REMOVALS: Final = (RemoveBox, RemoveMessage)
 
 

@@ -92,4 +92,14 @@ class MailboxFigures(Protocol):
     def gate_wait_ms(self) -> int: ...
 
     @property
+    def scrubbed_bytes(self) -> int:
+        """Of stored messages, read again to compare them with their checksums."""
+
+    @property
+    def texts_damaged(self) -> int: ...
+
+    @property
+    def texts_mended(self) -> int: ...
+
+    @property
     def members(self) -> list[MailboxMember]: ...

@@ -1582,6 +1582,48 @@ class MailboxTextMissing(Event):
 
 
 @final
+class MailboxTextDamaged(Event):
+    about: str
+    LEVEL: ClassVar[Level] = Level.WARNING
+    TEXT: ClassVar[str] = (
+        "Mailboxes: text_damaged {about}. Another member is asked for the text of this message. Look at the disk if"
+        " more follow"
+    )
+
+
+@final
+class MailboxTextMended(Event):
+    about: str
+    TEXT: ClassVar[str] = "Mailboxes: text_mended {about}: the text of this message is another member's now"
+
+
+@final
+class MailboxTextUnmended(Event):
+    about: str
+    LEVEL: ClassVar[Level] = Level.WARNING
+    TEXT: ClassVar[str] = (
+        "Mailboxes: text_unmended {about}: no member that can be reached has the text of this message. All are asked"
+        " again each minute"
+    )
+
+
+@final
+class MailboxTextWrong(Event):
+    about: str
+    LEVEL: ClassVar[Level] = Level.WARNING
+    TEXT: ClassVar[str] = (
+        "Mailboxes: text_wrong {about}. Another member is asked for the text. If none has it, what follows this"
+        " message waits: say MAILBOX SCRUB on the member that sent it, or expunge the message there"
+    )
+
+
+@final
+class MailboxScrubDone(Event):
+    about: str
+    TEXT: ClassVar[str] = "Mailboxes: scrub_done {about}: all stored messages were read again"
+
+
+@final
 class MailboxMissing(Event):
     about: str
     LEVEL: ClassVar[Level] = Level.WARNING

@@ -36,6 +36,7 @@ from tests.unit.daemon.mailbox.store_rig import (
     add,
     content,
     make_box,
+    mend,
     new_disk,
     new_store,
     tell,
@@ -51,7 +52,7 @@ def messages(store: MaildirStore) -> list[list[Work]]:
         [add(store, "G1", 3, b"one", ["\\Seen", "kw"]), add(store, "G2,S=3", 4, b"two"), add(store, "a b:c", 5, b"x")],
         [SetFlags(USER, INBOX_ID, "G1", ("\\Flagged", "kw2")), RaiseNext(USER, INBOX_ID, 40)],
         [MoveMessage(USER, INBOX_ID, "G2,S=3", 41), RemoveMessage(USER, INBOX_ID, "a b:c"), add(store, "G4", 50, b"4")],
-        [RemoveMessage(USER, INBOX_ID, "G1"), SetFlags(USER, INBOX_ID, "G2,S=3", ("kw",))],
+        [mend(store, "G4", b"4"), RemoveMessage(USER, INBOX_ID, "G1"), SetFlags(USER, INBOX_ID, "G2,S=3", ("kw",))],
     ]
 
 
@@ -60,7 +61,7 @@ def aside(store: MaildirStore) -> list[list[Work]]:
     return [
         [add(store, "G1", 0, b"one", ["kw"]), add(store, "a:b", 0, b"two"), add(store, "G3", 4, b"x")],
         [MoveMessage(USER, INBOX_ID, "G1", 9, ("kw",)), MoveMessage(USER, INBOX_ID, "G3", 0)],
-        [MoveMessage(USER, INBOX_ID, "a:b", 12), MoveMessage(USER, INBOX_ID, "G1", 0)],
+        [MoveMessage(USER, INBOX_ID, "a:b", 12), MoveMessage(USER, INBOX_ID, "G1", 0), mend(store, "G1", b"one")],
         [MoveMessage(USER, INBOX_ID, "G3", 14, ("\\Seen",)), RemoveMessage(USER, INBOX_ID, "a:b")],
     ]
 

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from pyrepl.mailbox.store import (
     AddMessage,
     MakeBox,
+    MendMessage,
     MoveMessage,
     RaiseNext,
     RemoveBox,
@@ -41,6 +42,7 @@ STEPS = st.one_of(
     st.builds(adds, BOXES, GUIDS, UIDS, FLAGS, st.booleans(), st.integers(1, 3)),
     told(st.builds(SetFlags, st.just(USER), BOXES, GUIDS, FLAGS)),
     told(st.builds(MoveMessage, st.just(USER), BOXES, GUIDS, UIDS, FLAGS)),
+    told(st.builds(MendMessage, st.just(USER), BOXES, GUIDS, st.just(4), st.just(""))),
     told(st.builds(RemoveMessage, st.just(USER), BOXES, GUIDS)),
     told(st.builds(RaiseNext, st.just(USER), BOXES, UIDS)),
     told(BOXES.map(lambda box: RenameBox(USER, box, f"{NAMES[box]}/New"))),
@@ -70,6 +72,9 @@ def test_both_stores_do_the_same(steps: list[tuple[bool, Work]], restart_at: int
             uid = work.uid and work.uid + uidnext - 6
             text = "" if copies else maildir.add(work.guid, uid, at=work.at).text
             work = AddMessage(USER, work.box, work.guid, uid, work.flags, work.received, work.size, text, work.at)
+        elif isinstance(work, MendMessage):
+            text = maildir.add(work.guid, 1, at=Dot("b", 4)).text
+            work = MendMessage(USER, work.box, work.guid, work.size, text)
         elif isinstance(work, MoveMessage):
             work = MoveMessage(USER, work.box, work.guid, work.uid and work.uid + uidnext - 6, work.flags)
         works.append(work)

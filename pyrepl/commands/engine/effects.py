@@ -354,6 +354,7 @@ class MailboxQuestion(enum.Enum):
     LEAVE_FORCE = "leave force"
     USERS = "users"
     MESSAGES = "messages"
+    SCRUB = "scrub"
 
 
 @final
@@ -362,8 +363,8 @@ class AskMailboxes(Effect):
 
     STATUS: a map. INFO of `user`, and of `box` if it is not empty: an array of maps. MASTER: the node that gives out
     UIDs in `box`. CHECK: +OK when all is everywhere, `-ERR` after 5 s. FORCE: +OK, this node is the root. ALLOW, RENEW,
-    JOIN, LEAVE: +OK. USERS: an array of names. MESSAGES: an array of maps, at most `count` of those in `box` behind the
-    UID `after`.
+    JOIN, LEAVE, SCRUB: +OK. USERS: an array of names. MESSAGES: an array of maps, at most `count` of those in `box`
+    behind the UID `after`.
     """
 
     question: MailboxQuestion

@@ -79,6 +79,12 @@ def mailbox_join(call: Call, user: bytes) -> AskMailboxes:
     return AskMailboxes(MailboxQuestion.JOIN, _text(user))
 
 
+@command("MAILBOX|SCRUB", arity=2, flags=_FLAGS, group="server", since=_SINCE)
+def mailbox_scrub(call: Call) -> AskMailboxes:
+    """Read all stored messages again, compare them with their checksums, and fetch from another node what is damaged"""
+    return AskMailboxes(MailboxQuestion.SCRUB)
+
+
 @command("MAILBOX|LEAVE", arity=-2, flags=_FLAGS, group="server", since=_SINCE)
 def mailbox_leave(call: Call, *force: bytes) -> AskMailboxes:
     """End all that this node does with mailboxes; ordinary Maildirs remain"""
@@ -122,6 +128,8 @@ def mailbox_help(call: Call) -> list[Simple]:
         "    Give the mailbox a new UIDVALIDITY, and its messages UIDs from 1 on.",
         "JOIN <user>",
         "    Keep the mailboxes of a user from now on that are in the Maildir of this node already.",
+        "SCRUB",
+        "    Read all stored messages again, and mend those that are damaged; STATUS shows how far it is.",
         "LEAVE [FORCE]",
         "    End all that this node does with mailboxes; ordinary Maildirs remain. FORCE: though members lack changes.",
         "USERS",

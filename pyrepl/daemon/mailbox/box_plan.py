@@ -14,12 +14,22 @@ from pyrepl.daemon.mailbox.uidlist_file import UidlistFile
 from pyrepl.mailbox.maildir.filename import base_of_guid, made_base, size_of
 from pyrepl.mailbox.maildir.uidlist import LAST_UID, Entry, stored_guid
 from pyrepl.mailbox.rows import UNPLACED
-from pyrepl.mailbox.store import DONE, AddMessage, MoveMessage, Outcome, RaiseNext, RemoveMessage, Result, SetFlags
+from pyrepl.mailbox.store import (
+    DONE,
+    AddMessage,
+    MendMessage,
+    MoveMessage,
+    Outcome,
+    RaiseNext,
+    RemoveMessage,
+    Result,
+    SetFlags,
+)
 from pyrepl.words import from_text
 
-BoxWork: TypeAlias = AddMessage | SetFlags | MoveMessage | RemoveMessage | RaiseNext
-FindText: TypeAlias = Callable[[AddMessage], bytes | None]
-"""The path of a message's text; None if it is nowhere."""
+BoxWork: TypeAlias = AddMessage | SetFlags | MoveMessage | MendMessage | RemoveMessage | RaiseNext
+FindText: TypeAlias = Callable[[AddMessage | MendMessage], bytes | None]
+"""The path of the text that a work needs; None if it is nowhere."""
 Present: TypeAlias = Callable[[bytes], list[Entry]]
 """The lines with a GUID whose files are there, by UID."""
 FindAside: TypeAlias = Callable[[str], bytes | None]
@@ -27,11 +37,11 @@ FindAside: TypeAlias = Callable[[str], bytes | None]
 
 
 def portions(works: Sequence[BoxWork]) -> Iterator[list[BoxWork]]:
-    """The works in order, in parts in which no GUID comes, goes or moves twice."""
+    """The works in order, in parts in which no GUID comes, goes, moves or is mended twice."""
     portion: list[BoxWork] = []
     touched: set[str] = set()
     for work in works:
-        if isinstance(work, AddMessage | MoveMessage | RemoveMessage):
+        if isinstance(work, AddMessage | MoveMessage | MendMessage | RemoveMessage):
             if work.guid in touched:
                 yield portion
                 portion, touched = [], set()
@@ -55,7 +65,7 @@ class BoxPlan:
         self.entries: dict[int, Entry] = {}
         """The line of a message that comes or moves."""
         self.sources: dict[int, bytes] = {}
-        """The text of a message that comes, becomes visible, or goes aside."""
+        """The text of a message that comes, is mended, becomes visible, or goes aside."""
         self.aside: set[int] = set()
         """Works whose message is to be aside."""
         self.results: dict[int, Result] = {}
@@ -70,6 +80,8 @@ class BoxPlan:
                 self._add_message(index, work)
             case MoveMessage():
                 self._add_move(index, work)
+            case MendMessage():
+                self._add_text(index, work)
 
     def _add_message(self, index: int, work: AddMessage) -> None:
         guid = stored_guid(from_text(work.guid))
@@ -84,6 +96,13 @@ class BoxPlan:
             return
         self.sources[index] = source
         self._add_entry(index, work.uid, guid, base_of_guid(from_text(work.guid), work.size), work.size)
+
+    def _add_text(self, index: int, work: MendMessage) -> None:
+        source = self._find_text(work)
+        if source is None:
+            self.results[index] = Result(Outcome.NO_TEXT)
+        else:
+            self.sources[index] = source
 
     def _add_move(self, index: int, work: MoveMessage) -> None:
         raw = from_text(work.guid)

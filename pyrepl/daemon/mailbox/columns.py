@@ -14,6 +14,7 @@ from pyrepl.mailbox.kinds import KINDS
 from pyrepl.mailbox.store import (
     AddMessage,
     MakeBox,
+    MendMessage,
     MoveMessage,
     RaiseNext,
     RemoveBox,
@@ -30,7 +31,7 @@ _WORKS: Final[dict[str, type[Work]]] = {
     kind.__name__: kind
     for kind in (
         *(MakeBox, RenameBox, RemoveBox, SubscribeBox),
-        *(RaiseNext, AddMessage, SetFlags, MoveMessage, RemoveMessage),
+        *(RaiseNext, AddMessage, SetFlags, MoveMessage, MendMessage, RemoveMessage),
     )
 }
 NO_STAMP = ""

@@ -189,6 +189,11 @@ class Conns:
         elif conn in self._names:
             self.keeping.driver.tell(partial(self._hear_mail, conn, self._names[conn], tag, command, text))
 
+    def wrong_text(self, conn: TalkConn, why: str) -> None:
+        if self.keeping is not None and isinstance(conn.talk, PeerLink):
+            peer = conn.talk.peer
+            self.keeping.driver.tell(lambda node, now: node.core.wrong_text(peer, why))
+
     def wants_text(self, conn: TalkConn, text_of: TextOf) -> None:
         self._ask(text_of, lambda store: self._size(store, text_of), conn.text_is, None)
 

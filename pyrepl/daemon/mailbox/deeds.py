@@ -94,6 +94,8 @@ class MailboxDeeds:
                 return _allow(node, effect, now)
             if question is MailboxQuestion.JOIN:
                 return _join(node, effect.user, now)
+            if question is MailboxQuestion.SCRUB:
+                return _scrub(node)
             if question in (MailboxQuestion.LEAVE, MailboxQuestion.LEAVE_FORCE):
                 return self._leave_now(node, is_forced=question is MailboxQuestion.LEAVE_FORCE)
             if question is MailboxQuestion.STATUS:
@@ -141,6 +143,7 @@ class MailboxDeeds:
             b"ops-waiting": node.core.causal.count,
             b"mail-processes": len(self._conns.clients),
             b"stopped": self._stopped(),
+            b"scrub": _scrubbed(node),
             b"members": [self._member(node, one) for one in self._figures.members],
         }
 
@@ -204,6 +207,25 @@ def _allow(node: Node, effect: AskMailboxes, now: float) -> Reply:
     node.gates.allow(box.guid, now)
     node.folders.allow(box.guid, now)
     return OK
+
+
+def _scrub(node: Node) -> Reply:
+    if node.is_witness:
+        raise CommandError("ERR a witness keeps no mail")
+    node.scrubbing.begin()
+    return OK
+
+
+def _scrubbed(node: Node) -> Reply:
+    """The pass that is under way, or was last since the start."""
+    last = node.scrubbing.last
+    return {
+        b"under-way": int(node.scrubbing.is_under_way),
+        b"texts": 0 if last is None else last.texts,
+        b"bytes": 0 if last is None else last.bytes,
+        b"damaged": 0 if last is None else last.damaged,
+        b"not-mended": len(node.core.missing),
+    }
 
 
 def _join(node: Node, user: str, now: float) -> Reply:

@@ -6,6 +6,7 @@
     3 commit the rows
     4 do the works that take away
     5 let go what is said to members and mail processes
+    6 have a text read again, if it is time for one; what was read is told as something that has come
 
 All that comes while 2 to 4 wait for the disk is told in the next round, so under load one commit serves many. Nobody
 is told of anything that a power cut could take back.
@@ -23,6 +24,7 @@ from typing import Final, Protocol, TypeAlias, final
 
 from pyrepl.daemon.mailbox.lag import Lag
 from pyrepl.daemon.mailbox.owing import Owing, Refused, Standing
+from pyrepl.daemon.mailbox.scrubber import Scrubber
 from pyrepl.daemon.mailbox.sqlite_rows import SqliteRows
 from pyrepl.daemon.mailbox.workers import Workers
 from pyrepl.mailbox.gates import GateWork, Seen
@@ -85,8 +87,10 @@ class Driver:
         now: Callable[[], float],
         tombstones_s: int,
         watch: Watch | None = None,
+        scrub_pace: Callable[[], int] = lambda: 0,
     ) -> None:
-        """`workers` None: a witness, which has no works. `watch`: with gates."""
+        """`workers` None: a witness, which has no works. `watch`: with gates. `scrub_pace`: `mailbox-scrub` as it is
+        now."""
         self.node: Final = node
         self.lag: Final = Lag()
         self.rounds = 0
@@ -99,6 +103,7 @@ class Driver:
         self._jobs: deque[Job] = deque()
         self._wake: Final = asyncio.Event()
         self._watch: Final = watch
+        self._scrubber: Final = None if workers is None else Scrubber(workers, self.tell, scrub_pace)
         self.is_settled = False
         """What a crash left is dealt with, so what gates find is Dovecot's."""
         self._trim_at = now()
@@ -169,6 +174,8 @@ class Driver:
             self._hearers.told(row)
         self._hearers.count(core.counted())
         self.lag.note(core.causal.held.get(core.origin, 0), self._now())
+        if self._scrubber is not None and self.is_settled:
+            self._scrubber.look(self.node, self.standing, self._now())
 
     async def _do_gates(self) -> None:
         """All works are done here, so files and rows may be compared; nothing is told to the node meanwhile."""

@@ -112,6 +112,18 @@ class Figures:
         return self._conns.tally.counted[Counted.GATE_WAIT_MS]
 
     @property
+    def scrubbed_bytes(self) -> int:
+        return self._conns.tally.counted[Counted.SCRUBBED_BYTES]
+
+    @property
+    def texts_damaged(self) -> int:
+        return self._conns.tally.counted[Counted.TEXT_DAMAGED]
+
+    @property
+    def texts_mended(self) -> int:
+        return self._conns.tally.counted[Counted.TEXT_MENDED]
+
+    @property
     def members(self) -> list[MailboxMember]:
         return [self._member(name) for name in self._conf.members.names]
 

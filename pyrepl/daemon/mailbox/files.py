@@ -180,6 +180,18 @@ def replace(files: Files, path: bytes, data: bytes, temporary: bytes) -> None:
     files.sync(folder_of(path))
 
 
+def exchange(files: Files, path: bytes, source: bytes, temporary: bytes) -> None:
+    """Let the name `path` mean the file `source`, of the same disk, from one moment to the next; `source` keeps its own
+    name. On disk when the folder of `path` is synced. What a dead writer left at `temporary` is removed."""
+    with suppress(FileNotFoundError):
+        files.unlink(temporary)
+    files.link(source, temporary)
+    files.rename(temporary, path)
+    # Two names of one file stay both.
+    with suppress(FileNotFoundError):
+        files.unlink(temporary)
+
+
 def _second(found: Stat) -> int:
     return found.mtime_ns // 1_000_000_000
 

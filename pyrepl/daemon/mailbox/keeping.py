@@ -67,7 +67,8 @@ class Keeping:
             options = NodeOptions(conf.mastering, clock.unix_ms() / 1000 - now, conf.expunge_guard, conf.acks)
             node = Node(conf.name, conf.members, rows, now, options)
             self.driver: Final = Driver(
-                node, rows, self.workers, hearers, clock.now, settings.mailbox_tombstones * _DAY_S, self._gates
+                *(node, rows, self.workers, hearers, clock.now, settings.mailbox_tombstones * _DAY_S, self._gates),
+                scrub_pace=lambda: settings.mailbox_scrub,
             )
             self._close: Final = opened.pop_all()
 

@@ -23,6 +23,7 @@ from pyrepl.daemon.mailbox.keeper_link import NoKeeper
 from pyrepl.daemon.mailbox.maildirs_place import MaildirsPlace, NotThere
 from pyrepl.daemon.mailbox.open_box import Listing, OpenBox, OtherBox
 from pyrepl.daemon.mailbox.results import failed
+from pyrepl.daemon.mailbox.text_reading import read_text
 from pyrepl.daemon.mailbox.uidlist_lock import LockBusy, UidlistLock
 from pyrepl.daemon.mailbox.user_boxes import BoxGone, UserBoxes
 from pyrepl.daemon.mailbox.user_folders import Place, UserFolders
@@ -32,10 +33,13 @@ from pyrepl.mailbox.folders import FolderOrder, FolderResult
 from pyrepl.mailbox.gates import GateOrder, GateResult, GateWork
 from pyrepl.mailbox.maildir.layout import Layout
 from pyrepl.mailbox.rows import UNPLACED
+from pyrepl.mailbox.scrubbing import NOT_THERE, ScrubOrder, TextRead
 from pyrepl.mailbox.store import (
+    BRINGING,
     DONE,
     AddMessage,
     MakeBox,
+    MendMessage,
     MoveMessage,
     Outcome,
     RemoveBox,
@@ -136,7 +140,7 @@ class MaildirStore:
     def keep(self, works: Sequence[Work]) -> None:
         """The texts that came for these works are on disk when this returns. Raises NotThere, OSError."""
         self._place.check(self._origin)
-        self.drop.sync(work.text for work in works if isinstance(work, AddMessage) and work.text)
+        self.drop.sync(work.text for work in works if isinstance(work, BRINGING) and work.text)
 
     def try_again(self, works: Sequence[Work]) -> list[Result]:
         """As `perform`, but no lock is waited for: others have works to do."""
@@ -199,7 +203,7 @@ class MaildirStore:
     def settle(self, works: Sequence[Work]) -> None:
         """Raises OSError."""
         for work in works:
-            if isinstance(work, AddMessage) and work.text:
+            if isinstance(work, BRINGING) and work.text:
                 self.drop.remove([work.text])
             elif isinstance(work, AddMessage) and work.at is not None:
                 self.drop.remove([text_name(work.at, work.guid)])
@@ -220,6 +224,16 @@ class MaildirStore:
         """What one mailbox holds. Raises NotThere, OSError, CorruptData: never an empty one for what is missing."""
         boxes = self._asked(user)
         return self._with_box(user, boxes, guid.encode(), lambda box: box.listing())
+
+    def scrub(self, order: ScrubOrder) -> tuple[TextRead, ...]:
+        """Read texts and compare them with their checksums. What cannot be looked for now counts as not there."""
+        guids = [piece.guid for piece in order.pieces]
+        try:
+            boxes = self._asked(order.user)
+            paths = self._with_box(order.user, boxes, order.box.encode(), lambda box: box.texts(guids))
+        except TROUBLE:
+            return (NOT_THERE,) * len(guids)
+        return tuple(read_text(self._files, path, piece) for path, piece in zip(paths, order.pieces, strict=True))
 
     def text(self, user: str, guid: str, but: bytes = b"") -> bytes | None:
         """The path of a message's text, from any mailbox of the user but the one with the GUID `but`; None if it is
@@ -271,7 +285,7 @@ class MaildirStore:
         if copies:
             self.drop.keep(copies)
 
-        def find_text(work: AddMessage) -> bytes | None:
+        def find_text(work: AddMessage | MendMessage) -> bytes | None:
             return self._find_text(user, guid, work) if work.text else elsewhere[work.guid]
 
         if any(isinstance(work, _FLAGGING) for work in works):
@@ -284,11 +298,13 @@ class MaildirStore:
             self._open.pop((user, guid), None)
         return results
 
-    def _find_text(self, user: str, guid: bytes, work: AddMessage) -> bytes | None:
-        """Where it was dropped, or another mailbox than `guid` has it."""
+    def _find_text(self, user: str, guid: bytes, work: AddMessage | MendMessage) -> bytes | None:
+        """Where it was dropped; or another mailbox than `guid` has it, which may be the damaged one."""
         dropped = self.drop.path(work.text) if work.text else b""
         found = self._files.stat(dropped) if work.text else None
-        return dropped if found and found.size == work.size else self.text(user, work.guid, but=guid)
+        if found and found.size == work.size:
+            return dropped
+        return self.text(user, work.guid, but=guid) if isinstance(work, AddMessage) else None
 
     def _perform_without(self, user: str, boxes: UserBoxes, guid: bytes, works: Sequence[BoxWork]) -> list[Result]:
         """A mailbox has no folder. Beside a Dovecot its client has deleted it, as will be seen: what comes there

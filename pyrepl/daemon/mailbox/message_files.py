@@ -8,7 +8,7 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import Final, final
 
-from pyrepl.daemon.mailbox.files import Files
+from pyrepl.daemon.mailbox.files import Files, exchange
 from pyrepl.mailbox.maildir.filename import Name, parse, render
 
 CUR: Final = b"cur"
@@ -68,6 +68,11 @@ class MessageFiles:
             self._files.rename(self._path(subfolder, old), self._path(CUR, render(to)))
             del self._places[base]
             self._note(to.base, CUR, render(to))
+
+    def exchange(self, base: bytes, source: bytes, temporary: bytes) -> None:
+        """Let a message that is there have the text `source`, under the name that it has. Raises OSError."""
+        exchange(self._files, self.path(base), source, temporary)
+        self._is_changed = True
 
     def remove(self, base: bytes) -> None:
         """Raises OSError; what is gone already is well."""

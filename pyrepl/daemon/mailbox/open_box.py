@@ -25,7 +25,7 @@ from typing import Final, NamedTuple, final
 from pyrepl.daemon.mailbox.aside import Aside
 from pyrepl.daemon.mailbox.box_keywords import BoxKeywords
 from pyrepl.daemon.mailbox.box_plan import BoxPlan, BoxWork, FindText, portions
-from pyrepl.daemon.mailbox.files import Files
+from pyrepl.daemon.mailbox.files import Files, exchange, folder_of
 from pyrepl.daemon.mailbox.message_files import MessageFiles
 from pyrepl.daemon.mailbox.results import failed
 from pyrepl.daemon.mailbox.uidlist_file import UidlistFile
@@ -36,7 +36,7 @@ from pyrepl.mailbox.maildir.filename import Name
 from pyrepl.mailbox.maildir.letters import SYSTEM, flags_of, letters_of
 from pyrepl.mailbox.maildir.text_sums import sums_of
 from pyrepl.mailbox.maildir.uidlist import Entry, stored_guid
-from pyrepl.mailbox.store import DONE, AddMessage, MoveMessage, Outcome, RemoveMessage, Result, SetFlags
+from pyrepl.mailbox.store import DONE, AddMessage, MendMessage, MoveMessage, Outcome, RemoveMessage, Result, SetFlags
 from pyrepl.words import from_text, to_text
 
 _PLACED: Final = (AddMessage, MoveMessage)
@@ -158,6 +158,11 @@ class OpenBox:
         assert found is not None
         return Text(len(data), found.mtime_ns // 1_000_000_000, sums_of(data))
 
+    def texts(self, guids: Sequence[str]) -> list[bytes | None]:
+        """The paths of these messages' texts; loaded anew. Raises OSError, CorruptData, OtherBox."""
+        self.load()
+        return [self.text(guid) for guid in guids]
+
     def text(self, guid: str) -> bytes | None:
         """The path of a message's text, which may be aside; None if it is not there. As loaded."""
         present = self._present(_stored(guid))
@@ -235,6 +240,8 @@ class OpenBox:
                     self._show(work, plan.entries.get(index), plan.sources[index])
                 case MoveMessage():
                     self._move(work, plan.entries.get(index))
+                case MendMessage():
+                    self._mend(work.guid, plan.sources[index])
                 case RemoveMessage():
                     self._leave_sight(work.guid)
                     self._aside.remove(work.guid)
@@ -248,6 +255,16 @@ class OpenBox:
         if entry is not None:
             letters = letters_of(work.flags, self._keywords.known)
             self._messages.add(source, Name(entry.base, letters))
+
+    def _mend(self, guid: str, source: bytes) -> None:
+        """Its files are this text from now on, each under the name that it has."""
+        temporary = folder_of(source) + b"/mend." + self.guid
+        for entry in self._present(_stored(guid)):
+            self._messages.exchange(entry.base, source, temporary)
+        path = self._aside.path(guid)
+        if path is not None:
+            exchange(self._files, path, source, temporary)
+            self._files.sync(folder_of(path))
 
     def _put_aside(self, guid: str, source: bytes | None) -> None:
         found = source or self.text(guid)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from pyrepl.daemon.mailbox.columns import work_column, work_of
 from pyrepl.daemon.mailbox.database import Database
-from pyrepl.mailbox.store import AddMessage, Work
+from pyrepl.mailbox.store import BRINGING, Work
 
 
 class Owed(NamedTuple):
@@ -45,4 +45,4 @@ class OwedTable:
     def owed_texts(self) -> set[str]:
         """The texts that owed works need, by their names in the drop folder."""
         works = (work_of(column) for (column,) in self._database.rows("SELECT work FROM owed"))
-        return {work.text for work in works if isinstance(work, AddMessage) and work.text}
+        return {work.text for work in works if isinstance(work, BRINGING) and work.text}

@@ -41,6 +41,9 @@ class Owner(Protocol):
     def heard(self, conn: TalkConn, tag: str, command: Command, text: str) -> None:
         """A command, whose text has this name in the drop folder; call `conn.taken` when the node has heard it."""
 
+    def wrong_text(self, conn: TalkConn, why: str) -> None:
+        """A node sent a text that is not what its line says; it is heard without it."""
+
     def wants_text(self, conn: TalkConn, text_of: TextOf) -> None:
         """Tell `conn.text_is` how large the text is, or None."""
 
@@ -193,21 +196,37 @@ class TalkConn:
         """Whatever is whole, up to the first that is not."""
         while self._queue and self._queue[0].is_whole:
             each = self._queue.popleft()
+            if each.kept.is_wrong and self._is_of_node(each.command):
+                self._hear_without_text(each)
+                continue
             if each.kept.why:
                 self._refuse_text(each)
                 continue
             command = each.command
             if each.kept.sums and not command.__dict__.get("sum"):
                 command = command.replaced(sum=each.kept.sums)
-            self._under_way += 1
-            self._owner.heard(self, each.tag, command, each.kept.name)
+            self._hear(each.tag, command, each.kept.name)
         if not self._queue and self._lost is not None:
             lost, self._lost = self._lost, None
             self._owner.lost(self, lost)
 
+    def _hear(self, tag: str, command: Command, text: str) -> None:
+        self._under_way += 1
+        self._owner.heard(self, tag, command, text)
+
+    def _is_of_node(self, command: Command) -> bool:
+        return isinstance(command, Ok | No | Bad) or command.__dict__.get("at") is not None
+
+    def _hear_without_text(self, each: _Heard) -> None:
+        """A node's text is another one than its line says, and would be so again: somebody else may have the right
+        one."""
+        self._owner.wrong_text(self, each.kept.why)
+        is_answer = isinstance(each.command, Ok)
+        self._hear(each.tag, No(reason=Reason.FAILED, why=each.kept.why) if is_answer else each.command, "")
+
     def _refuse_text(self, each: _Heard) -> None:
         """A text could not be kept. A mail process is told so; a node is left, and sends it again after SYNC."""
-        if isinstance(each.command, Ok | No | Bad) or each.command.__dict__.get("at") is not None:
+        if self._is_of_node(each.command):
             self.refuse(each.kept.why)
         else:
             self.say(No(reason=Reason.FAILED, why=each.kept.why), each.tag)

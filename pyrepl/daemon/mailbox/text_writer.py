@@ -16,11 +16,13 @@ from pyrepl.mailbox.words import Dot
 
 
 class Kept(NamedTuple):
-    """A text that has come: its name in the drop folder and its checksums, or why it could not be kept."""
+    """A text that has come: its name in the drop folder and its checksums, or why it could not be kept. `is_wrong`: it
+    is not what its line said, so it would be as wrong the next time."""
 
     name: str = ""
     sums: tuple[int, ...] = ()
     why: str = ""
+    is_wrong: bool = False
 
 
 Done: TypeAlias = Callable[[Kept], None]
@@ -73,6 +75,7 @@ class ComingText:
         self._done: Final = done
         self._text: IncomingText | None = None
         self._why = ""
+        self._is_wrong = False
 
     def add(self, data: bytes, is_last: bool) -> None:
         """The next piece."""
@@ -93,8 +96,10 @@ class ComingText:
         except OSError as error:
             self._fail(f"{error.strerror or error}: is the disk of the Maildirs full, or not mounted?")
         except WrongText as error:
+            self._is_wrong = True
             self._fail(str(error))
-        self._loop.call_soon_threadsafe(self._written, len(data), is_last, kept._replace(why=self._why))
+        told = kept._replace(why=self._why, is_wrong=self._is_wrong)
+        self._loop.call_soon_threadsafe(self._written, len(data), is_last, told)
 
     def _write(self, data: bytes, is_last: bool) -> Kept:
         dot, guid, received, size, sums = self._what

@@ -72,6 +72,9 @@ MAILBOXES: Final = Section(
         _line("mailbox_single_copy", _COUNTER, lambda f: f.single_copy, "Changes that no other member had in time."),
         _line("mailbox_gate_waits", _COUNTER, lambda f: f.gate_waits, "Times that a Dovecot waited at a gate."),
         _line("mailbox_gate_wait_ms", _COUNTER, lambda f: f.gate_wait_ms, "How long these waited together.", "ms"),
+        _line("mailbox_scrubbed_bytes", _COUNTER, lambda f: f.scrubbed_bytes, "Of stored mail, read again.", "bytes"),
+        _line("mailbox_texts_damaged", _COUNTER, lambda f: f.texts_damaged, "Stored messages that were found damaged."),
+        _line("mailbox_texts_mended", _COUNTER, lambda f: f.texts_mended, "Those that another member's text replaced."),
         Rows("mailbox_member<n>", _members, "Per member: where it is, whether it is linked, and how far behind it is."),
     ),
 )

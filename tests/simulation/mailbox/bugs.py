@@ -9,6 +9,7 @@ import pytest
 
 from pyrepl.mailbox import mastering, merging, root
 from pyrepl.mailbox.causal import Causal
+from pyrepl.mailbox.core import Core
 from pyrepl.mailbox.joining import Joiner
 from pyrepl.mailbox.journal_ops import Journal
 from pyrepl.mailbox.mail_side import MailSide
@@ -208,12 +209,18 @@ def _jump_too_far(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Pulling, "answered", newest)
 
 
+def _never_mended(patch: pytest.MonkeyPatch) -> None:
+    """A good text that comes in place of a damaged one is put nowhere."""
+    patch.setattr(Core, "mend", lambda self, box, guid, text: self.missing.pop((box, guid), None))
+
+
 BUGS: Final[dict[str, Callable[[pytest.MonkeyPatch], None]]] = {
     "a change that crosses another keeps its modseq": _crossing_not_told,
     "a stale ping renews a lease": _stale_ping,
     "after= ignored": _after_ignored,
     "condition without the mastership": _condition_anywhere,
     "deps without the own lock": _without_own_lock,
+    "damage found and not mended": _never_mended,
     "expunge by UID alone": _expunge_by_uid,
     "gap forgotten": _gap_forgotten,
     "give before saves": _give_before_saves,

@@ -163,7 +163,8 @@ class Client:
     def _new_save(self, box: BoxRow, uid: int) -> Save:
         flags = tuple(self.rng.sample(FLAGS, self.rng.randint(0, 2)))
         guid = self.books.new_guid()
-        return Save(user=USER, box=Box(box.guid, True), uid=uid, guid=guid, size=9, received=1, flags=flags)
+        where = Box(box.guid, True)
+        return Save(user=USER, box=where, uid=uid, guid=guid, size=9, received=1, flags=flags, sum=(7,))
 
     def _send_save(self, box: BoxRow, uid: int) -> None:
         save = self._new_save(box, uid)

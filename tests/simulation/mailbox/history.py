@@ -18,6 +18,8 @@ from tests.simulation.mailbox.world import SMALL, USER, World
 STEPS = 300
 SHORT = 0.35
 """Of all histories, those in which nodes keep few ops in their journals, so that they resync by state."""
+ROTS = 0.3
+"""Of those in which something breaks, the histories in which texts go bad."""
 ROAMER = "r"
 QUIET_S = 120.0
 """So long it may take, when all is mended, until nothing happens any more."""
@@ -41,9 +43,15 @@ class History:
         self.forgets = self.is_short and journals.random() < 0.4
         """Tombstones are forgotten, so no client can ask for what has vanished."""
         accept = self.rng.random() < 0.6
+        self.rots = random.Random(f"rots {seed}")
+        """What goes bad on one node's disk, in some histories."""
+        self.rotten = ""
         self.world = World(self.rng, keepers, witness=witness, accept=accept, pages=pages)
         for machine in self.world.hosts.values() if self.is_short else ():
             machine.rows.most_ops = journals.choice((3, 10, 30))
+        if not self.calm and self.rots.random() < ROTS:
+            self.rotten = self.rots.choice(self.world.members.keepers)
+            self.world.hosts[self.rotten].is_scrubbed = True
         self.books = Books()
         self.clients: dict[str, Client] = {}
         for host in self.world.members.keepers:
@@ -80,6 +88,8 @@ class History:
         return self.world.seen
 
     def _happen(self) -> None:
+        if self.rotten and self.rots.random() < 0.05:
+            self._rot()
         if not self.calm and self.rng.random() < 0.04:
             self._break()
         elif not self.calm and self.rng.random() < 0.04:
@@ -123,6 +133,23 @@ class History:
         host = self.world.hosts[self.rng.choice(self.world.members.keepers)]
         if host.node is not None:
             self.world.seen["forgotten"] += host.rows.forget_gone()
+
+    def _rot(self) -> None:
+        """A text goes bad that another node has too; or the node looks whether any has."""
+        host = self.world.hosts[self.rotten]
+        if self.rots.random() < 0.5:
+            self.world.call(host.name, lambda node, now: node.scrubbing.begin())
+            return
+        others = [each for each in self.world.hosts.values() if each is not host]
+        found = [
+            (box, guid)
+            for box, messages in sorted(host.store.boxes.items())
+            for guid in sorted(messages)
+            if any((row := each.rows.message(box, guid)) is not None and row.sums for each in others)
+        ]
+        if found:
+            self.world.seen["rotten"] += 1
+            host.store.damaged.add(self.rots.choice(found))
 
     def _race(self) -> None:
         """Two change one message under a condition at the same time."""
@@ -181,11 +208,22 @@ class History:
         for client in self.clients.values():
             client.reset()
             self._hang_up(client)
+        if self.rotten:
+            self.world.call(self.rotten, lambda node, now: node.scrubbing.begin())
         until = self.world.now + QUIET_S
         self.world.run(self.world.now + STAYS_S)
         while not self._is_quiet() and self.world.now < until:
+            self._restore()
             self.world.run(self.world.now + STAYS_S)
         self.world.run(self.world.now + STAYS_S)
+
+    def _restore(self) -> None:
+        """Of a text of which no good copy is left anywhere, an operator has one."""
+        stores = {name: host.store for name, host in self.world.hosts.items()}
+        rotten = stores.pop(self.rotten, None)
+        if rotten is not None:
+            kept = {guid for store in stores.values() for _, guid in rotten.damaged if store.has_good_text(guid)}
+            rotten.damaged = {(box, guid) for box, guid in rotten.damaged if guid in kept}
 
     def _is_quiet(self) -> bool:
         """Have all the same, and is nothing under way any more?"""
@@ -195,6 +233,7 @@ class History:
             all(node.mastering.tracker.has_lease for node in nodes)
             and all(node.core.causal.held == keepers[0].core.causal.held for node in keepers)
             and not any(node.core.unsettled or node.core.causal.count for node in keepers)
+            and not any(node.core.missing or node.scrubbing.is_under_way for node in keepers)
         )
 
     def _hang_up(self, client: Client) -> None:
@@ -233,6 +272,8 @@ class History:
                 found[guid, row.guid] = (row.uid, row.flags, row.modseq, row.dots)
                 if stored.get(row.guid) != (row.uid, row.set_flags()) or not row.uid:
                     raise Violation("I5", f"{name} has {row}, its store {stored.get(row.guid)}")
+            if any((guid, row.guid) in host.store.damaged for row in rows.messages(guid)):
+                raise Violation("I3", f"{name} has damaged texts in {shown}: {sorted(host.store.damaged)}")
             if len(stored) != sum(1 for _ in rows.messages(guid)):
                 more = {guid for guid in stored if rows.message(box.guid, guid) is None}
                 raise Violation("I4", f"{name}'s store has more in {shown} than its rows: {sorted(more)}")

@@ -9,10 +9,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pyrepl.mailbox.rows import UNPLACED
+from pyrepl.mailbox.scrubbing import NOT_THERE, SAME, ScrubOrder, TextRead, Verdict
 from pyrepl.mailbox.store import (
     DONE,
     AddMessage,
     MakeBox,
+    MendMessage,
     MoveMessage,
     Outcome,
     RaiseNext,
@@ -55,11 +57,30 @@ class ModelStore:
         self._new_boxes: set[str] = set()
         self._flagged: set[str] = set()
         """Mailboxes with flags whose rows may not be committed."""
+        self.damaged: set[tuple[str, str]] = set()
+        """(mailbox, message) whose text is not what it was."""
         self.seen: dict[str, int] = {}
         """box -> the highest UID that was ever shown here, or passed over; outlives the mailbox."""
 
     def has_text(self, user: str, guid: str) -> bool:
         return any(guid in box for box in self.boxes.values())
+
+    def has_good_text(self, guid: str) -> bool:
+        """Is the text that would be sent what it was?"""
+        homes = [box for box, messages in self.boxes.items() if guid in messages]
+        return bool(homes) and (homes[0], guid) not in self.damaged
+
+    def scrub(self, order: ScrubOrder) -> tuple[TextRead, ...]:
+        """What reading finds."""
+        found = self.boxes.get(order.box, {})
+        return tuple(
+            NOT_THERE
+            if piece.guid not in found
+            else TextRead(Verdict.DAMAGED, "rotten")
+            if (order.box, piece.guid) in self.damaged
+            else SAME
+            for piece in order.pieces
+        )
 
     def stored(self, user: str) -> dict[str, StoredBox]:
         return {
@@ -101,7 +122,7 @@ class ModelStore:
         elif isinstance(work, RenameBox):
             self.names[work.box] = work.name
         elif isinstance(work, RemoveBox):
-            self.boxes.pop(work.box, None)
+            self.damaged -= {(work.box, guid) for guid in self.boxes.pop(work.box, {})}
             self.names.pop(work.box, None)
         elif isinstance(work, SubscribeBox):
             (self.subscribed.add if work.is_subscribed else self.subscribed.discard)(work.name)
@@ -111,7 +132,7 @@ class ModelStore:
             return self._do_to_message(work)
         return DONE
 
-    def _do_to_message(self, work: AddMessage | MoveMessage | SetFlags | RemoveMessage) -> Result:
+    def _do_to_message(self, work: AddMessage | MoveMessage | SetFlags | MendMessage | RemoveMessage) -> Result:
         box = self.boxes.get(work.box, {})
         known = box.get(work.guid)
         if isinstance(work, SetFlags | MoveMessage):
@@ -125,8 +146,11 @@ class ModelStore:
             return self._show(work.box, work.guid, work.uid, flags)
         if isinstance(work, SetFlags) and known is not None and known[0] != UNPLACED:
             box[work.guid] = (known[0], work.flags)
+        elif isinstance(work, MendMessage):
+            self.damaged.discard((work.box, work.guid))
         elif isinstance(work, RemoveMessage):
             box.pop(work.guid, None)
+            self.damaged.discard((work.box, work.guid))
         return DONE
 
     def _add(self, work: AddMessage) -> Result:
@@ -134,6 +158,9 @@ class ModelStore:
             return Result(Outcome.NO_TEXT)
         if work.guid not in self.boxes[work.box] and work.at is not None:
             self._new[work.box, work.guid] = work.at
+        if work.guid not in self.boxes[work.box] and not work.text and not self.has_good_text(work.guid):
+            # It is linked, and the file is one.
+            self.damaged.add((work.box, work.guid))
         return self._show(work.box, work.guid, work.uid, work.flags)
 
     def _pass(self, box: str, uidnext: int) -> None:

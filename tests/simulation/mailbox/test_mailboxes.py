@@ -32,6 +32,7 @@ MUST_HAPPEN = {
     "slow",
     "stall",
     "stranded",
+    "text_damaged",
     "tx OK",
 }
 

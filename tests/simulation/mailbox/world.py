@@ -7,13 +7,14 @@ import random
 from collections import Counter
 from collections.abc import Callable, Iterable
 
+from pyrepl.mailbox.answers import No, Ok, Reason
 from pyrepl.mailbox.entries import Pages
 from pyrepl.mailbox.mastering import MasteringOptions
 from pyrepl.mailbox.members import Member, Members
 from pyrepl.mailbox.node import Node, NodeOptions
 from pyrepl.mailbox.root import RootOptions
 from pyrepl.mailbox.root_states import RootState
-from pyrepl.mailbox.sending import Reply
+from pyrepl.mailbox.sending import Reply, Send
 from pyrepl.mailbox.store import Work
 from pyrepl.mailbox.tracker import TrackerOptions
 from pyrepl.mailbox.verbs import Command
@@ -35,6 +36,7 @@ class Host:
         self.rate = rate
         self.rows = MemoryRows()
         self.store = ModelStore(uids)
+        self.is_scrubbed = False
         self.node: Node | None = None
         self.wakes_at = float("inf")
         self.lease_end = float("-inf")
@@ -167,8 +169,7 @@ class World:
         host.store.settle(works)
         node.core.unneeded()
         for send in node.core.sends():
-            text = "text" if send.text_of is not None and host.store.has_text(*send.text_of) else ""
-            self.network.send(host.name, send.peer, send.tag, send.command, text)
+            self._send(host, send)
         for reply in node.core.replies():
             self.on_reply(host.name, reply)
         for notice in node.core.notices():
@@ -179,7 +180,25 @@ class World:
             self._check(host, node)
         if was_changed:
             self.watch.look(node, host.rows, self.clock(host), self.now)
+        self._scrub(host, node)
         self._wake(host, node)
+
+    def _send(self, host: Host, send: Send) -> None:
+        """With its text. Who gets one that is not what its line says, hears it without."""
+        command, text = send.command, ""
+        if send.text_of is not None and host.store.has_text(*send.text_of):
+            text = "text" if host.store.has_good_text(send.text_of[1]) else ""
+            if not text and isinstance(command, Ok):
+                self.seen["text_wrong"] += 1
+                command = No(reason=Reason.FAILED)
+        self.network.send(host.name, send.peer, send.tag, command, text)
+
+    def _scrub(self, host: Host, node: Node) -> None:
+        order = node.scrubbing.order(0, (), self.clock(host)) if host.is_scrubbed else None
+        if order is not None:
+            reads = host.store.scrub(order)
+            done = lambda node, now: node.scrubbing.done(order, reads, 0.001, now)  # noqa: E731
+            self.at(self.now + 0.001, lambda: self.call(host.name, done) if host.node is node else None)
 
     def _crash_within(self, host: Host, works: Iterable[Work]) -> None:
         """Some of the works were done; the rows were committed, or were not; nobody was told."""

@@ -10,7 +10,7 @@ from pyrepl.daemon.mailbox.maildirs_place import MaildirsPlace
 from pyrepl.daemon.mailbox.uidlist_lock import UidlistLock
 from pyrepl.mailbox.maildir.layout import LAYOUTS
 from pyrepl.mailbox.maildir.text_sums import sums_of
-from pyrepl.mailbox.store import AddMessage, MakeBox, Outcome, Result, Work
+from pyrepl.mailbox.store import AddMessage, MakeBox, MendMessage, Outcome, Result, Work
 from pyrepl.mailbox.words import Dot
 from tests.unit.daemon.mailbox.model_disk import OWNER, ModelDisk
 
@@ -56,6 +56,11 @@ def add(
     """The work that puts a message into a mailbox; its text is dropped."""
     name = dropped(store, guid, text)
     return AddMessage(USER, box, guid, uid, tuple(flags), 1_700_000_000, len(text), name)
+
+
+def mend(store: MaildirStore, guid: str, text: bytes, box: str = INBOX_ID) -> MendMessage:
+    """The work that gives a message its text anew, which is dropped."""
+    return MendMessage(USER, box, guid, len(text), dropped(store, guid, text))
 
 
 def tell(store: MaildirStore, *works: Work) -> None:

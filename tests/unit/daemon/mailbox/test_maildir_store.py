@@ -9,8 +9,10 @@ from pyrepl.daemon.mailbox.maildirs_place import MARKER, NotThere
 from pyrepl.errors import CorruptData
 from pyrepl.mailbox.core import Core
 from pyrepl.mailbox.maildir.letters import SYSTEM
+from pyrepl.mailbox.maildir.text_sums import sums_of
 from pyrepl.mailbox.maildir.uidlist import LAST_UID
 from pyrepl.mailbox.rows import BoxRow, MessageRow
+from pyrepl.mailbox.scrubbing import NOT_THERE, SAME, Piece, ScrubOrder, Verdict
 from pyrepl.mailbox.sending import Notice
 from pyrepl.mailbox.store import (
     AddMessage,
@@ -28,6 +30,7 @@ from pyrepl.mailbox.store import (
     Work,
 )
 from pyrepl.mailbox.words import Dot, Stamp, Token
+from pyrepl.words import from_text
 from tests.simulation.mailbox.memory_rows import MemoryRows
 from tests.unit.daemon.mailbox.model_disk import ModelDisk
 from tests.unit.daemon.mailbox.store_rig import (
@@ -38,6 +41,7 @@ from tests.unit.daemon.mailbox.store_rig import (
     add,
     content,
     make_box,
+    mend,
     new_disk,
     new_store,
     outcomes,
@@ -253,3 +257,43 @@ def test_what_is_stored_tells_the_ops_that_brought_it(store: MaildirStore) -> No
     assert store.stored(USER) == {INBOX_ID: StoredBox("INBOX", True, messages, is_new=True, carried=carried)}
     store.settle([first])
     assert store.stored(USER)[INBOX_ID].messages == {"G1": Stored(3, ("\\Seen", "work"))}
+
+
+def damage(disk: ModelDisk, store: MaildirStore, guid: str) -> bytes:
+    """Let a stored text be another one; its path."""
+    path = store.text(USER, guid)
+    assert path is not None
+    disk._file(path)[:] = b"rotten"
+    return path
+
+
+def order(guid: str, text: bytes) -> ScrubOrder:
+    return ScrubOrder(USER, INBOX_ID, (Piece(guid, len(text), 0, sums_of(text)),))
+
+
+def test_l8_a_damaged_text_is_found_and_replaced_in_its_place(disk: ModelDisk, store: MaildirStore) -> None:
+    tell(store, add(store, "G1", 3, b"one", ["\\Seen", "kw"]), add(store, "G2", 4, b"two"))
+    path, before = damage(disk, store, "G1"), content(disk, store)
+    assert [read.verdict for read in store.scrub(order("G1", b"one"))] == [Verdict.DAMAGED]
+    assert store.scrub(order("G2", b"two")) == (SAME,) and store.scrub(order("G9", b"two")) == (NOT_THERE,)
+    work = mend(store, "G1", b"one")
+    tell(store, work)
+    store.settle([work])
+    assert content(disk, store) == before | {3: ("G1", {"\\Seen", "kw"}, b"one")} and store.text(USER, "G1") == path
+    assert store.scrub(order("G1", b"one")) == (SAME,)
+    assert not [name for name in disk.names(b"/mail/.pyrepl-drop") if b"mend" in name or name == from_text(work.text)]
+    assert outcomes(store.perform([work])) == [Outcome.NO_TEXT], "the good text was used"
+
+
+def test_l8_a_text_that_nobody_sees_yet_is_mended_too(disk: ModelDisk, store: MaildirStore) -> None:
+    tell(store, add(store, "G1", 0, b"one"))
+    damage(disk, store, "G1")
+    assert [read.verdict for read in store.scrub(order("G1", b"one"))] == [Verdict.DAMAGED]
+    tell(store, mend(store, "G1", b"one"), mend(store, "G2", b"two"))
+    assert store.scrub(order("G1", b"one")) == (SAME,) and store.text(USER, "G2") is None
+    assert content(disk, store) == {}
+
+
+def test_what_cannot_be_looked_for_is_not_damaged() -> None:
+    store = new_store(new_disk(), is_new=True)
+    assert store.scrub(order("G1", b"one")) == (NOT_THERE,)

@@ -13,9 +13,9 @@ from pyrepl.daemon.wires.plain_wire import PlainWire
 from pyrepl.mailbox.answers import Ok
 from pyrepl.mailbox.mail_conn import MailConn
 from pyrepl.mailbox.outgoing import TextOf
-from pyrepl.mailbox.talk import Came, Lost, Opened, TalkOptions
-from pyrepl.mailbox.verbs import Command
-from pyrepl.mailbox.words import Dot
+from pyrepl.mailbox.talk import Came, Lost, Opened, TalkOptions, TextCame
+from pyrepl.mailbox.verbs import Command, Save
+from pyrepl.mailbox.words import Box, Dot
 from tests.unit.daemon.mailbox.store_rig import new_disk
 from tests.unit.daemon.rig import in_loop, soon, until
 from tests.unit.mailbox.talks import introduction
@@ -41,11 +41,16 @@ class Owner:
 
     def coming(self, conn: TalkConn, came: Came) -> ComingText:
         size = came.command.__dict__["size"]
-        coming: ComingText = self.texts.begin(Dot("a", 1), "G", 1, size, (), lambda kept: conn.text_done(coming, kept))
+        sums = came.command.__dict__["sum"]
+        coming: ComingText
+        coming = self.texts.begin(Dot("a", 1), "G", 1, size, sums, lambda kept: conn.text_done(coming, kept))
         return coming
 
     def heard(self, conn: TalkConn, tag: str, command: Command, text: str) -> None:
         self.told.append(" ".join([tag, command.VERB, *([text] if text else [])]))
+
+    def wrong_text(self, conn: TalkConn, why: str) -> None:
+        self.told.append("wrong text")
 
     def wants_text(self, conn: TalkConn, text_of: TextOf) -> None:
         conn.text_is(len(self.fetched) or None)
@@ -106,6 +111,28 @@ async def test_a_text_that_cannot_be_kept_is_refused() -> None:
     assert (await rig.heard(2))[1] == "2 CHECK"
     said = await soon(asyncio.get_running_loop().sock_recv(rig.theirs, 1000))
     assert said.splitlines()[-1].startswith(b"1 NO FAILED why=")
+    rig.close()
+
+
+@in_loop
+async def test_a_text_that_is_another_is_refused() -> None:
+    rig = Rig()
+    rig.theirs.send(SAVE.replace(b" {5}", b" sum=00000001 {5}") + b"hello2 CHECK\n")
+    assert (await rig.heard(2))[1] == "2 CHECK"
+    said = await soon(asyncio.get_running_loop().sock_recv(rig.theirs, 1000))
+    assert b"1 NO FAILED why=" in said
+    rig.close()
+
+
+@in_loop
+async def test_l8_an_op_of_a_node_with_another_text_is_heard_without_it_and_an_answer_as_refused() -> None:
+    rig = Rig()
+    await rig.heard(1)
+    save = Save(user="alice", box=Box("INBOX"), guid="G", size=5, received=1, sum=(1,), at=Dot("b", 1))
+    for tag, command in (("1", save), ("2", Ok(size=5, sum=(1,)))):
+        rig.conn._on(Came(tag, command, True))
+        rig.conn._on(TextCame(b"hello", True))
+    assert await rig.heard(5) == ["opened x", "wrong text", "1 SAVE", "wrong text", "2 NO"]
     rig.close()
 
 

@@ -45,7 +45,7 @@ async def test_a_text_that_is_another(tmp_path: Path, size: int, sums: tuple[int
     texts, told = writer(tmp_path), list[Kept]()
     texts.begin(Dot("b", 7), "G1", 1, size, sums, told.append).add(b"abcdef", True)
     await until(lambda: told)
-    assert not told[0].name and why in told[0].why
+    assert not told[0].name and why in told[0].why and told[0].is_wrong
     assert files(tmp_path) == []
     texts.stop()
 
