@@ -15,7 +15,8 @@ rollup            what a part comes to, kept beside it; all questions are answer
 parts, groups     which rollups, or rows, answer a question; which nodes are analysed together
 story, stitch, skew                              which lines are one sync, which ends are one sync, how clocks stand
     candidates        which ends can be of one pair, by index
-    stored            rows of many files as a DataFrame
+    stored, rows      rows of many files as a DataFrame; rows of some, for a task
+    telling           stories that go on from where a run before has left them
     meets             which nodes can have synced, where no stream's id tells
     attempts, syncs, rates, series, storms, what_if   Polars' expressions, from rollups to results
     what_if_sql                                  costs of masters, other settings for masters and fleets, in SQL
@@ -23,7 +24,7 @@ story, stitch, skew                              which lines are one sync, which
     advice_sizes, advice_links, amounts, readers advice on sizes and on links; sizes with headroom; who reads which RDB
 answers, asking                                  all that is told of nodes that belong together; Spark asks for it
     shares                                       which groups of nodes one task answers for
-    base, keep                                   what the next run goes on from: merged parts, answers
+    base, keep                                   what the next run goes on from: merged parts, stories, answers
 fleet_sql         what goes over all nodes: Spark SQL over the answers
 jobs              all of it: analyse() makes every result table a view of Spark's
 shown             how many rows of each a report gets, and which

@@ -21,8 +21,8 @@ from pyrepl.metrics.base import Base, Frames
 from pyrepl.metrics.column import Table
 from pyrepl.metrics.dumps import is_portless, without_dumps
 from pyrepl.metrics.gather import gather
-from pyrepl.metrics.keep import base_kept, is_kept, keep_answer, keep_base, key
-from pyrepl.metrics.parts import Loaded, Sources, load, read_rows
+from pyrepl.metrics.keep import base_kept, is_kept, keep_answer, keep_base, keep_telling, key, telling_kept
+from pyrepl.metrics.parts import Loaded, Sources, load
 from pyrepl.metrics.places import place
 from pyrepl.metrics.results import (
     ADVICE,
@@ -42,12 +42,14 @@ from pyrepl.metrics.results import (
     WRITE_RATE,
 )
 from pyrepl.metrics.rollup import Mark, merged_marks, of_events, of_samples
+from pyrepl.metrics.rows import read_rows
 from pyrepl.metrics.samples import points_to_rates
 from pyrepl.metrics.schemas import conform, literal, schema
 from pyrepl.metrics.series import named
 from pyrepl.metrics.storms import storms
 from pyrepl.metrics.syncs import cuts, loops, retries, syncs
 from pyrepl.metrics.tables import EVENTS, SAMPLES
+from pyrepl.metrics.telling import Telling
 from pyrepl.metrics.what_if import what_if
 from pyrepl.metrics.what_if_sql import READS, STATEMENTS
 
@@ -64,27 +66,41 @@ def kept_or_made(tables: Path, wanted: Sources) -> str:
     """See to it that these answers are kept: those of a run before, or else answers(). Their key. Raises OSError."""
     folder, named = place(tables, wanted.bounds), key(wanted)
     if not is_kept(folder, named, (*(table.name for table in ANSWERED), DRAWN)):
-        lasting = wanted.bounds == (None, None)
-        found, base = answers(tables, wanted, base_kept(tables, wanted) if lasting else None)
+        if wanted.bounds == (None, None):
+            found, more = answers(tables, wanted, base_kept(tables, wanted), telling_kept(tables, wanted))
+            _keep(tables, wanted, more)
+        else:
+            found, _ = answers(tables, wanted)
         keep_answer(folder, named, found)
-        if base is not None and lasting:
-            keep_base(tables, wanted, base)
     return named
 
 
-def answers(tables: Path, wanted: Sources, base: Base | None = None) -> tuple[Frames, Base | None]:
+def _keep(tables: Path, wanted: Sources, more: Loaded) -> None:
+    """What the next run goes on with."""
+    if more.base is not None:
+        keep_base(tables, wanted, more.base)
+    if more.telling is not None:
+        keep_telling(tables, wanted, more.telling)
+
+
+def answers(
+    tables: Path, wanted: Sources, base: Base | None = None, telling: Telling | None = None
+) -> tuple[Frames, Loaded]:
     """By table of ANSWERED; besides `drawn` (series.named()) and `counts`, one row: attempts that ended before a
     verdict, dumps, and when the first and the last sample were taken.
 
-    `base` is what a run before had merged; what the next is to go on with comes back, if it is worth keeping.
+    `base` and `telling` are what a run before had merged and told; what the next is to go on with comes back, as far as
+    it is worth keeping.
     """
-    loaded = load(tables, wanted, base)
+    loaded = load(tables, wanted, base, telling)
     halves, children, values, drawn = (_table(loaded, name) for name in ("halves", "children", "values", "drawn"))
     nodes = merged_marks(loaded.marks)
     halves, dumped = without_dumps(halves)
     tried, clocks = attempts(halves, nodes, wanted.groups)
     drawn = named(drawn.filter(~is_portless("peer")), _named_halves(tables, wanted) if wanted.named else halves)
-    del halves, loaded.tables
+    # They are large, and all that is wanted of them is merged by now.
+    del halves
+    loaded.tables = {}
     counted, edges = _rates(tables, wanted, values, loaded.marks)
     done = syncs(tried, children)
     sampled = [mark for mark in loaded.marks if mark["table"] == SAMPLES.name]
@@ -114,7 +130,7 @@ def answers(tables: Path, wanted: Sources, base: Base | None = None) -> tuple[Fr
     }
     pieces = advice(gather(found, rates.backlog_sizes(nodes), rates.backlogs_freed(nodes)))
     found |= _of_masters(found) | {ADVICE.name: literal(ADVICE, [list(map(one.get, ADVICE.names)) for one in pieces])}
-    return found, loaded.base
+    return found, loaded
 
 
 def _of_masters(found: Frames) -> Frames:

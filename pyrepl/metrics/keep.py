@@ -4,10 +4,12 @@
               they are made of (key()): the parts and what they hold, as the manifest names them, and the version that
               made them. Nothing new was read: nothing is worked out again.
     a base    the merged rollups of these nodes' parts (base.py). Something new was read: only that is merged.
+    told      what these nodes' text logs tell, and where their stories stand (telling.py). Something new was read: only
+              that is told.
 
-The file of DONE is written last: where it is, the others are. What is damaged, or not there, costs the time to work it
-out. Answers to a question with bounds, which is hardly asked twice, stand in a folder of their own until the next one
-is asked.
+The last two bear the version that made them in their names. The file of DONE is written last: where it is, the other
+answers are. What is damaged, or not there, costs the time to work it out. Answers to a question with bounds, which is
+hardly asked twice, stand in a folder of their own until the next one is asked.
 """
 
 from __future__ import annotations
@@ -26,15 +28,19 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from pyrepl import VERSION
-from pyrepl.metrics.base import Base
+from pyrepl.metrics.base import Base, Frames
 from pyrepl.metrics.parts import Sources
 from pyrepl.metrics.places import BOUNDED, DONE, FOLDER, of_answer
+from pyrepl.metrics.story import Stand
+from pyrepl.metrics.telling import Place, Telling
 from pyrepl.temporary import SHARED, create
 
-SHAPE: Final = 7
+SHAPE: Final = 8
 """Raised when the same parts are answered for in another way."""
 _BASES: Final = "bases"
+_TOLD: Final = "told"
 _MADE_OF: Final = "made_of"
+_MARKS: Final = "marks"
 
 
 def key(wanted: Sources) -> str:
@@ -76,24 +82,55 @@ def keep_answer(folder: Path, named: str, found: Mapping[str, pl.DataFrame]) -> 
 
 def base_kept(tables: Path, wanted: Sources) -> Base | None:
     """What a run before merged of these nodes' parts, whichever they were."""
-    try:
-        with zipfile.ZipFile(_of_base(tables, wanted)) as file:
-            found = {name: file.read(name) for name in file.namelist()}
-        made_of = json.loads(found.pop(_MADE_OF))
-        frames = {name: pl.read_ipc(BytesIO(data)) for name, data in found.items()}
-    except (OSError, KeyError, zipfile.BadZipFile, pl.exceptions.PolarsError):
+    found = _unpacked(_of_base(tables, wanted), _MADE_OF)
+    if found is None:
         return None
+    made_of, frames = found
     return Base(frozenset((name, path, frozenset(nodes)) for name, path, nodes in made_of), frames)
 
 
 def keep_base(tables: Path, wanted: Sources, base: Base) -> None:
     """For the next run. Raises OSError."""
-    path = _of_base(tables, wanted)
+    made_of = sorted([name, path, sorted(nodes)] for name, path, nodes in base.made_of)
+    _pack(_of_base(tables, wanted), _MADE_OF, made_of, base.tables)
+
+
+def telling_kept(tables: Path, wanted: Sources) -> Telling | None:
+    """What a run before told of these nodes' text logs."""
+    found = _unpacked(_of_telling(tables, wanted), _TOLD)
+    if found is None:
+        return None
+    told, frames = found
+    places = {
+        node: Place(frozenset(made_of), tuple(left_out), Stand(*stand))
+        for node, made_of, left_out, stand in told["places"]
+    }
+    return Telling(places, frames, tuple(told[_MARKS]))
+
+
+def keep_telling(tables: Path, wanted: Sources, telling: Telling) -> None:
+    """For the next run. Raises OSError."""
+    places = [[node, sorted(one.made_of), one.left_out, one.stand] for node, one in telling.places.items()]
+    _pack(_of_telling(tables, wanted), _TOLD, {"places": places, _MARKS: telling.marks}, telling.tables)
+
+
+def _unpacked(path: Path, about: str) -> tuple[Any, Frames] | None:
+    """What _pack() wrote; None where it is not there or not whole."""
+    try:
+        with zipfile.ZipFile(path) as file:
+            found = {name: file.read(name) for name in file.namelist()}
+        told = json.loads(found.pop(about))
+        return told, {name: pl.read_ipc(BytesIO(data)) for name, data in found.items()}
+    except (OSError, KeyError, ValueError, zipfile.BadZipFile, pl.exceptions.PolarsError):
+        return None
+
+
+def _pack(path: Path, about: str, told: Any, tables: Frames) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     rough = path.with_suffix(".tmp")
     with create(rough, SHARED) as made, zipfile.ZipFile(made, "w") as file:
-        file.writestr(_MADE_OF, json.dumps(sorted([name, path, sorted(nodes)] for name, path, nodes in base.made_of)))
-        for name, rows in base.tables.items():
+        file.writestr(about, json.dumps(told), zipfile.ZIP_DEFLATED, 1)
+        for name, rows in tables.items():
             buffer = BytesIO()
             rows.write_ipc(buffer, compression="lz4")
             file.writestr(name, buffer.getvalue())
@@ -102,6 +139,10 @@ def keep_base(tables: Path, wanted: Sources, base: Base) -> None:
 
 def _of_base(tables: Path, wanted: Sources) -> Path:
     return tables / FOLDER / _BASES / f"{_hash(wanted.groups)}.zip"
+
+
+def _of_telling(tables: Path, wanted: Sources) -> Path:
+    return tables / FOLDER / _TOLD / f"{_hash(wanted.groups)}.zip"
 
 
 def sweep(tables: Path, wanted: Iterable[Sources], answered: Iterable[str]) -> int:

@@ -10,20 +10,19 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 from urllib.parse import quote
 
 import polars as pl
-import pyarrow.parquet as pq
 
-from pyrepl.metrics.arrow import schema
 from pyrepl.metrics.base import Base, Unit, added_to, is_worth_it, merged
-from pyrepl.metrics.column import Table
 from pyrepl.metrics.manifest import MERGE_BYTES, Manifest
-from pyrepl.metrics.rollup import TEXT, Mark, Rollup, of_events, rollup
-from pyrepl.metrics.story import tell
+from pyrepl.metrics.rollup import TEXT, Mark, Rollup, rollup
+from pyrepl.metrics.rows import read_rows
 from pyrepl.metrics.tables import EVENTS, SAMPLES
+from pyrepl.metrics.telling import Logs, Telling, tell_on
 
 SAME_START_US: Final = 2_000_000
 _TABLES: Final = {EVENTS.name: EVENTS, SAMPLES.name: SAMPLES}
@@ -77,7 +76,8 @@ class Again:
 @dataclass(frozen=True, slots=True)
 class Sources:
     """All that is to be loaded of some nodes. `kept` has the rollups' names with their files and whose rows count;
-    `passing` are those of them that may be given up. Of nodes of different `groups` no sync is of both."""
+    `passing` are the files, of those and of `text`, that may be given up. Of nodes of different `groups` no sync is of
+    both."""
 
     marks: list[Mark]
     kept: list[tuple[str, tuple[str, ...], frozenset[str]]]
@@ -95,12 +95,13 @@ class Sources:
 class Loaded:
     """What the parts come to, merged: the tables of tables.ROLLUPS (`drawn` as they are), and all marks.
 
-    `base` is for the next run to go on with, None where the one there was still does.
+    `base` and `telling` are for the next run to go on with, None where those there were still do.
     """
 
     tables: dict[str, pl.DataFrame] = field(default_factory=dict)
     marks: list[Mark] = field(default_factory=list)
     base: Base | None = None
+    telling: Telling | None = None
 
     def has(self, name: str) -> bool:
         """Are there any rows of it?"""
@@ -178,7 +179,10 @@ def sources(
         named=() if bounds == (None, None) else tuple(sorted(halves)),
         bounds=bounds,
         groups=groups,
-        passing=frozenset(path for piece in whole if piece.passing for path in piece.rollups.values()),
+        passing=frozenset(
+            [path for piece in whole if piece.passing for path in piece.rollups.values()]
+            + [path for piece in text if piece.passing for path in piece.rows]
+        ),
     )
 
 
@@ -209,8 +213,9 @@ def _rows_of(found: Iterable[Piece]) -> dict[str, tuple[str, ...]]:
     return {node: tuple(sorted(paths)) for node, paths in rows.items()}
 
 
-def load(tables: Path, wanted: Sources, base: Base | None = None) -> Loaded:
-    """Read and merge it. What `base` is made of is not read again, if all of that is wanted still."""
+def load(tables: Path, wanted: Sources, base: Base | None = None, telling: Telling | None = None) -> Loaded:
+    """Read and merge it. What `base` is made of is not read again, if all of that is wanted still; nor is what
+    `telling` has of text logs told again."""
     lasting, passing = _units(wanted)
     if base is not None and not base.made_of <= lasting:
         base = None
@@ -218,12 +223,19 @@ def load(tables: Path, wanted: Sources, base: Base | None = None) -> Loaded:
     renewed = Base(lasting, merged(more)) if base is None else added_to(base, lasting, more)
     found = _read(tables, passing)
     marks = list(wanted.marks)
-    for made in _made(tables, wanted):
+    before = telling or Telling()
+    told, after = tell_on(partial(_text_rows, tables, wanted), _logs(wanted), before)
+    for made in (*_made(tables, wanted), *told):
         marks += made.marks
         for name, rows in made.tables.items():
             found[name].append(rows)
     worth = is_worth_it(base or Base(), renewed)
-    return Loaded(added_to(renewed, lasting, found).tables, marks, renewed if worth else None)
+    return Loaded(
+        added_to(renewed, lasting, found).tables,
+        marks,
+        renewed if worth else None,
+        after if after is not before else None,
+    )
 
 
 def _units(wanted: Sources) -> tuple[frozenset[Unit], frozenset[Unit]]:
@@ -251,43 +263,26 @@ def _made(tables: Path, wanted: Sources) -> Iterator[Rollup]:
             rows = rows.filter(pl.col("form") == "json")
         if len(rows):
             yield rollup(_TABLES[one.table], each_once(rows) if one.once else rows)
-    told = [table for node, paths in wanted.text.items() if len(table := _told(tables, wanted, node, paths))]
-    if told:
-        yield of_events(pl.concat(told))
 
 
-def _told(tables: Path, wanted: Sources, node: str, paths: Iterable[str]) -> pl.DataFrame:
-    """The events of a node's text logs, their syncs named."""
+def _logs(wanted: Sources) -> Logs:
+    left_out: defaultdict[str, list[str]] = defaultdict(list)
+    for node, run in sorted(wanted.told_elsewhere):
+        left_out[node].append(run)
+    return Logs(wanted.text, {node: tuple(runs) for node, runs in left_out.items()}, wanted.passing)
+
+
+def _text_rows(tables: Path, wanted: Sources, node: str, paths: Iterable[str]) -> pl.DataFrame:
+    """The events of a node's text logs within the bounds, without those that its event log tells."""
     runs = [run for other, run in wanted.told_elsewhere if other == node]
-    rows = _within(read_rows(tables, EVENTS, node, paths), wanted.bounds)
-    rows = rows.filter((pl.col("form") != "json") & ~pl.col("run").is_in(runs).fill_null(False))
-    return pl.from_arrow(_table(tell(rows.to_dicts())))  # type: ignore[return-value]
-
-
-def _table(rows: list[dict[str, Any]]) -> Any:
-    import pyarrow as pa
-
-    return pa.Table.from_pylist(rows, schema=schema(EVENTS))
+    rows = _within(read_rows(tables, EVENTS, node, sorted(paths)), wanted.bounds)
+    return rows.filter((pl.col("form") != "json") & ~pl.col("run").is_in(runs).fill_null(False))
 
 
 def each_once(rows: pl.DataFrame) -> pl.DataFrame:
     """Without the doubles of numbered lines."""
     numbered = pl.col("seq").is_not_null()
     return pl.concat([rows.filter(numbered).unique(["node", "run", "seq"]), rows.filter(~numbered)])
-
-
-def read_rows(tables: Path, table: Table, node: str, paths: Iterable[str]) -> pl.DataFrame:
-    """Rows of a canonical table; node and day stand in the path alone."""
-    import pyarrow as pa
-
-    parts = []
-    for path in paths:
-        part = pq.ParquetFile(tables / path).read()
-        day = path.split("/")[1].removeprefix("day=")
-        part = part.append_column("node", pa.repeat(node, len(part))).append_column("day", pa.repeat(day, len(part)))
-        parts.append(part.select(table.names))
-    whole = pa.concat_tables(parts) if parts else schema(table).empty_table()
-    return pl.from_arrow(whole.cast(schema(table)))  # type: ignore[return-value]
 
 
 def _within(rows: pl.DataFrame, bounds: Bounds) -> pl.DataFrame:

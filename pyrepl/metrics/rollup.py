@@ -181,6 +181,13 @@ _FACTS: Final = {
 _OF_EVENTS: Final = _facts_of_events()
 
 
+def joined_marks(marks: Iterable[Mark]) -> list[Mark]:
+    """The same of events that name their syncs, one for each node: as far as merged_marks() looks at them."""
+    told = ({name: sorted(fact) if isinstance(fact, set) else fact for name, fact in mark.items()}
+            for mark in merged_marks(marks).values())  # fmt: skip
+    return [{"table": EVENTS.name, "form": JSON, **mark} for mark in told]
+
+
 def merged_marks(marks: Iterable[Mark]) -> dict[str, Mark]:
     """Node -> what all its marks come to, without the edges. `starts` is how many runs there were."""
     nodes: dict[str, Mark] = {}

@@ -4,6 +4,9 @@ pyrepl's event log names the sync on each line; text logs do not, and some of th
 So one node's events are told here as what they are: rounds of links (kinds.CYCLE), one towards its master, one for each
 replica. Pure Python, one node at a time; the ends of a sync are joined in stitch.py.
 
+A story can be broken off and gone on with when more lines have come: advance() gives what is told for good, and where
+it stands (Stand). Keeping that is telling.py's.
+
 Events that bear the same time come in any order, so for each link they are put into the order of its round, going on
 from where the link stands: a link that is online can end and begin anew in one millisecond, one that loads first goes
 on. What concerns no one link (snapshots) comes where its own rank is, in the last lap of that time.
@@ -12,10 +15,10 @@ on. What concerns no one link (snapshots) comes where its own rank is, in the la
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import groupby
 from operator import itemgetter
-from typing import Any, Final, final
+from typing import Any, Final, NamedTuple, final
 
 from pyrepl.metrics.kinds import RANK
 
@@ -72,13 +75,45 @@ def tell(rows: Iterable[Row]) -> list[Row]:
     In any order, doubles among them; rows that mean nothing (a load at the start) are left out. Rows given stay as they
     are.
     """
-    story = _Story()
-    every = list(rows)
-    unique = dict(zip(map(_key(every[0]), every), every)) if every else {}
-    for _, group in groupby(sorted(unique.values(), key=_when), key=_when):
-        for row in story.ordered(list(group)):
-            story.take(dict(row))
+    return finish(None, rows)
+
+
+class Stand(NamedTuple):
+    """Where a story was broken off: plain values, as JSON has them.
+
+    `at_us` is the newest moment there was (Unix us): lines of that time or later are yet to come. `last` are its rows,
+    which are not told yet, as what else happened then decides on their order. `state` is _Story.state().
+    """
+
+    at_us: int
+    last: list[Row]
+    state: dict[str, Any]
+
+
+def advance(before: Stand | None, rows: Iterable[Row]) -> tuple[list[Row], Stand]:
+    """Go on with a story by one row at least, none of them older than `before`: what is told for good by now, and where
+    it stands. What is told up to then and may change yet is in the stand."""
+    story, moments = _taken_up(before, rows)
+    for group in moments[:-1]:
+        story.take_all(group)
+    last = moments[-1]
+    return story.told_for_good(), Stand(_when(last[0]), last, story.state())
+
+
+def finish(before: Stand | None, rows: Iterable[Row]) -> list[Row]:
+    """All that is not told for good, to the last row, as tell() has it."""
+    story, moments = _taken_up(before, rows)
+    for group in moments:
+        story.take_all(group)
     return story.told
+
+
+def _taken_up(before: Stand | None, rows: Iterable[Row]) -> tuple[_Story, list[list[Row]]]:
+    """The story as it stood, and what comes now, by time."""
+    every = [*(before.last if before else ()), *rows]
+    unique = dict(zip(map(_key(every[0]), every), every)) if every else {}
+    moments = [list(group) for _, group in groupby(sorted(unique.values(), key=_when), key=_when)]
+    return _Story(before.state if before else None), moments
 
 
 def _when(row: Row) -> int:
@@ -92,18 +127,50 @@ def _key(row: Row) -> Callable[[Row], Any]:
 
 @final
 class _Story:
-    def __init__(self) -> None:
-        self.told: list[Row] = []
-        self._node = ""
-        self._link: _Attempt | None = None
-        self._former: _Attempt | None = None
-        self._replicas: dict[str, _Attempt] = {}
-        self._snapshots = 0
-        self._running: int | None = None
-        self._for_sync = 0
-        self._limit: Row | None = None
-        self._has_backlog: bool | None = None
-        self._stopping = False
+    def __init__(self, state: dict[str, Any] | None = None) -> None:
+        """From the begin, or from where state() was taken."""
+        was = state or {}
+        self._node: str = was.get("node", "")
+        self._link = _attempt(was.get("link"))
+        self._former = _attempt(was.get("former"))
+        self._replicas = {one.peer: one for one in map(_attempt, was.get("replicas", ())) if one is not None}
+        self._snapshots: int = was.get("snapshots", 0)
+        self._running: int | None = was.get("running")
+        self._for_sync: int = was.get("for_sync", 0)
+        self._limit: Row | None = was.get("limit")
+        self._has_backlog: bool | None = was.get("has_backlog")
+        self._stopping: bool = was.get("stopping", False)
+        self.told: list[Row] = self._open()
+
+    def state(self) -> dict[str, Any]:
+        """All that decides on what comes, as plain values."""
+        return {
+            "node": self._node,
+            "link": self._link and asdict(self._link),
+            "former": self._former and asdict(self._former),
+            "replicas": [asdict(attempt) for attempt in self._replicas.values()],
+            "snapshots": self._snapshots,
+            "running": self._running,
+            "for_sync": self._for_sync,
+            "limit": self._limit,
+            "has_backlog": self._has_backlog,
+            "stopping": self._stopping,
+        }
+
+    def _open(self) -> list[Row]:
+        """Rows that were told and may change yet: a later line may know better why a link ended."""
+        attempts = (self._link, self._former, *self._replicas.values())
+        return [attempt.down for attempt in attempts if attempt is not None and attempt.down is not None]
+
+    def told_for_good(self) -> list[Row]:
+        """Without those that are in state()."""
+        still_open = set(map(id, self._open()))
+        return [row for row in self.told if id(row) not in still_open]
+
+    def take_all(self, group: list[Row]) -> None:
+        """All that bears one time."""
+        for row in self.ordered(group):
+            self.take(dict(row))
 
     # --- order ---------------------------------------------------------------------------------------------------
 
@@ -337,6 +404,13 @@ class _Story:
             self._limit = None
         attempt.ended, attempt.down = True, row
         self._tell(row, attempt)
+
+
+def _attempt(was: dict[str, Any] | None) -> _Attempt | None:
+    if was is None:
+        return None
+    # The row of its end may change, and where a story stood does not.
+    return _Attempt(**{**was, "down": was["down"] and dict(was["down"])})
 
 
 def _silent(row: Row) -> Row:

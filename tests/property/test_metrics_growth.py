@@ -21,7 +21,9 @@ from pyrepl.metrics.part import read_split
 from pyrepl.metrics.ranges import UTC
 from tests.unit.metrics.inline import plain, told
 
-LOGS = Path(__file__).parents[1] / "data" / "logs" / "events" / "pyrepl-output-buffer"
+LOGS = Path(__file__).parents[1] / "data" / "logs"
+EVENTS = LOGS / "events" / "pyrepl-output-buffer"
+TEXT = [LOGS / "text" / name for name in ("redis7-output-buffer", "redis7-failover", "valkey8-dual-channel")]
 TABLES = ("events", "samples", "unparsed")
 Row = dict[str, Any]
 
@@ -34,11 +36,11 @@ HISTORIES = st.lists(st.one_of(GROWS, GROWS, BATCH, BATCH, ROTATES), min_size=4,
 
 
 class Growing:
-    """Logs in a folder, each a prefix of its whole."""
+    """Logs in a folder, each a prefix of its whole in `source`."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, source: Path = EVENTS) -> None:
         self.folder = folder
-        self.whole = {name: (LOGS / name).read_bytes() for name in ("master.jsonl", "replica.log")}
+        self.whole = {path.name: path.read_bytes() for path in sorted(source.iterdir()) if path.is_file()}
         self.whole["junk.log"] = b"nobody understands this\n{nor this\n" * 40
         self.grown = dict.fromkeys(self.whole, 0)
         self.rotated = 0
@@ -104,10 +106,23 @@ def test_batch_equals_streaming(history: list[tuple[str, Any]], last: int) -> No
 def test_answers_that_go_on_from_those_before_are_those_of_the_whole(
     history: list[tuple[str, Any]], merge_bytes: int
 ) -> None:
+    go_on(EVENTS, history, merge_bytes)
+
+
+@given(st.data(), st.sampled_from(TEXT), st.sampled_from([0, MERGE_BYTES]))
+@settings(max_examples=12, deadline=None)
+def test_so_are_those_of_text_logs_whose_stories_go_on(data: st.DataObject, source: Path, merge_bytes: int) -> None:
+    names = st.sampled_from(sorted(path.name for path in source.iterdir()))
+    grows, rotates = st.tuples(names, st.integers(1, 9000)), st.tuples(st.just("rotate"), names)
+    go_on(source, data.draw(st.lists(st.one_of(grows, grows, rotates), min_size=2, max_size=6)), merge_bytes)
+
+
+def go_on(source: Path, history: list[tuple[str, Any]], merge_bytes: int) -> None:
+    """A run after each step of the history, and behind all that was logged."""
     with tempfile.TemporaryDirectory() as folder:
-        logs = Growing(Path(folder) / "logs")
+        logs = Growing(Path(folder) / "logs", source)
         grown, whole = Path(folder) / "grown", Path(folder) / "whole"
-        for what, how in [*history, ("master.jsonl", 1 << 20), ("replica.log", 1 << 20)]:
+        for what, how in [*history, *((name, 1 << 20) for name in logs.whole)]:
             if what == "rotate":
                 logs.rotate(how)
             else:

@@ -13,9 +13,10 @@ from pyspark.sql import SparkSession
 
 from pyrepl.metrics import manifest
 from pyrepl.metrics.jobs import analyse
-from pyrepl.metrics.parts import pieces, read_rows
+from pyrepl.metrics.parts import pieces
 from pyrepl.metrics.report.as_json import as_json
 from pyrepl.metrics.report.model import Report
+from pyrepl.metrics.rows import read_rows
 from pyrepl.metrics.shown import shown
 from pyrepl.metrics.tables import SAMPLES
 

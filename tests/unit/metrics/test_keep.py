@@ -11,9 +11,20 @@ import polars as pl
 import pytest
 
 from pyrepl.metrics.base import Base
-from pyrepl.metrics.keep import base_kept, is_kept, keep_answer, keep_base, key, sweep
+from pyrepl.metrics.keep import (
+    base_kept,
+    is_kept,
+    keep_answer,
+    keep_base,
+    keep_telling,
+    key,
+    sweep,
+    telling_kept,
+)  # fmt: skip
 from pyrepl.metrics.parts import Again, Sources
 from pyrepl.metrics.places import DONE, FOLDER, of_answer, place
+from pyrepl.metrics.story import Stand
+from pyrepl.metrics.telling import Place, Telling
 
 WANTED = Sources(
     marks=[{"node": "a", "count": 3, "edges": [["r", 1, 2, 3, 4, 5, 6]]}],
@@ -90,6 +101,39 @@ def test_a_damaged_base_is_none(tmp_path: Path, content: bytes | None) -> None:
     keep_base(tmp_path, WANTED, BASE)
     damage(tmp_path, content)
     assert base_kept(tmp_path, WANTED) is None
+
+
+TOLD = Telling(
+    {
+        "d": Place(
+            frozenset({"events/p1"}), ("7",), Stand(5, [{"at_us": 5, "sync": None}], {"link": None, "replicas": []})
+        )
+    },
+    TABLES,
+    ({"node": "d", "count": 3, "backlog_size": [5, 7]},),
+)
+
+
+def test_what_was_told_is_there_for_whatever_is_asked_about_its_nodes(tmp_path: Path) -> None:
+    keep_telling(tmp_path, WANTED, TOLD)
+    found = telling_kept(tmp_path, replace(WANTED, again=[]))
+    assert found is not None and (found.places, found.marks) == (TOLD.places, TOLD.marks) and same(found.tables)
+    assert telling_kept(tmp_path, replace(WANTED, groups=(("a", "c"),))) is None
+    assert sweep(tmp_path, [WANTED], [KEY]) == 0
+    assert sweep(tmp_path, [replace(WANTED, groups=(("a", "c"),))], [KEY]) == 1
+
+
+def test_what_was_told_by_another_version_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    keep_telling(tmp_path, WANTED, TOLD)
+    monkeypatch.setattr("pyrepl.metrics.keep.SHAPE", 0)
+    assert telling_kept(tmp_path, WANTED) is None
+
+
+@pytest.mark.parametrize("content", DAMAGES)
+def test_what_was_told_and_is_damaged_is_none(tmp_path: Path, content: bytes | None) -> None:
+    keep_telling(tmp_path, WANTED, TOLD)
+    damage(tmp_path, content)
+    assert telling_kept(tmp_path, WANTED) is None
 
 
 @pytest.mark.parametrize("told", [{"made_of": b"[]", "syncs": b"no frame"}, {"syncs": b""}])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import json
 import random
 from collections import Counter
 from pathlib import Path
@@ -12,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pyrepl.metrics.story import by_node, tell
+from pyrepl.metrics.story import Stand, advance, by_node, finish, tell
 from pyrepl.metrics.textlines import parse
 
 LOGS = Path(__file__).resolve().parents[2] / "data" / "logs" / "text"
@@ -50,6 +52,42 @@ def test_shuffled_and_doubled_lines_tell_the_same(path: Path, rng: random.Random
     mixed = whole + rng.sample(whole, len(whole) // 3)
     rng.shuffle(mixed)
     assert tell(mixed) == tell(whole)
+
+
+@given(st.sampled_from(FILES), st.lists(st.floats(0, 1), max_size=6))
+@settings(max_examples=60, deadline=None)
+def test_a_story_that_was_broken_off_tells_the_same(path: Path, shares: list[float]) -> None:
+    """Wherever that was: lines of one moment may come before and behind."""
+    whole = sorted(rows(path.read_text()), key=lambda row: row["at_us"])
+    cuts = sorted({round(share * len(whole)) for share in shares} | {0, len(whole)})
+    stand: Stand | None = None
+    told = []
+    for begin, end in itertools.pairwise(cuts):
+        for_good, stand = advance(stand, whole[begin:end])
+        stand = Stand(*json.loads(json.dumps(stand)))
+        assert canonical(told + for_good + finish(stand, whole[end:])) == canonical(tell(whole))
+        told += for_good
+    assert canonical(told + finish(stand, [])) == canonical(tell(whole))
+
+
+def canonical(told: list[dict[str, Any]]) -> list[str]:
+    return sorted(str(sorted(map(str, row.items()))) for row in told)
+
+
+def test_where_a_story_stands_does_not_change_as_it_goes_on() -> None:
+    lines = log(
+        ("1.000", "Replica h:1 asks for synchronization"),
+        ("1.000", "Full resync requested by replica h:1"),
+        ("2.000", "Connection with replica h:1 lost."),
+        ("3.000", "Replica h:2 asks for synchronization"),
+        ("3.500", "Client id=5 addr=h:1 cmd=psync scheduled to be closed ASAP for overcoming of output buffer limits."),
+        ("3.600", "Connection with replica h:1 lost."),
+    )
+    _, stand = advance(None, lines[:4])
+    before = json.dumps(stand)
+    finish(stand, lines[4:])
+    advance(stand, lines[4:])
+    assert json.dumps(stand) == before
 
 
 def test_a_line_without_address_is_about_the_one_that_asked() -> None:
