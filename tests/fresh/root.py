@@ -29,6 +29,9 @@ PASSED_ON: Final = ("PIP_CERT", "PIP_DEFAULT_TIMEOUT", "SSL_CERT_FILE", "http_pr
 BARE: Final = ("ca-certificates",)
 """What a root has besides the packages without which Debian is none."""
 
+OLD_LISTS: Final = "Acquire::Check-Valid-Until"
+"""apt's setting for a mirror whose lists are older than they say they may be; as on this machine."""
+
 _INSIDE: Final = """
 mount --bind "$1" "$1"
 cd "$1"
@@ -98,11 +101,14 @@ def base(suite: Suite, folder: Path) -> Path:
 def mirror() -> str:
     """Where this machine gets its own packages from, as apt says. Raises CannotBeMade."""
     command = ["apt-get", "indextargets", "--format", "$(SITE)", "Created-By: Packages", "Origin: Debian"]
-    sites = subprocess.run(command, capture_output=True, text=True, check=False).stdout.split()
-    site = next((site for site in sites if not site.rstrip("/").endswith("-security")), None)
+    site = next((site for site in _said(command).split() if not site.rstrip("/").endswith("-security")), None)
     if site is None:
         raise CannotBeMade("apt names no mirror of Debian on this machine: apt-get update")
     return site
+
+
+def _said(command: list[str]) -> str:
+    return subprocess.run(command, capture_output=True, text=True, check=False).stdout
 
 
 def copy(root: Path, target: Path) -> None:
@@ -110,6 +116,8 @@ def copy(root: Path, target: Path) -> None:
     shutil.rmtree(target, ignore_errors=True)
     subprocess.run(["cp", "-a", "--reflink=auto", str(root), str(target)], check=True)
     carried = {name: name for name in CARRIED} | {str(Path.home() / ".config/pip"): f"{HOME}/.config/pip"}
+    old_lists = target / "etc/apt/apt.conf.d/90-old-lists"
+    old_lists.write_text(_said(["apt-config", "dump", OLD_LISTS]))
     for name, inside in carried.items():
         source, place = Path(name), target / inside.lstrip("/")
         if source.is_dir():

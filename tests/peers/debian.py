@@ -60,8 +60,8 @@ class Source(NamedTuple):
 def unpack(names: Sequence[str], suite: str, target: Path, version: str = "") -> None:
     """Download packages, unpack them below `target`, install the shared libraries they need.
 
-    `suite` may hold "{codename}", that of this machine; empty means the machine's own lists. `version` is how the
-    packages' versions begin. Raises PeerMissing, with apt's own words when apt failed, or with the versions there are.
+    `suite` may be empty: the machine's own lists. `version` is how the packages' versions begin. Raises PeerMissing,
+    with apt's own words when apt failed, or with the versions there are.
     """
     target.mkdir(parents=True, exist_ok=True)
     options = _options("deb", suite, target) if suite else _lists(target)
@@ -211,7 +211,7 @@ def _suite_line(kind: str, suite: str, keyring: Path | None) -> str:
         if codename in suites:
             key = str(keyring or key)
             signed = f"[signed-by={key}] " if key else ""
-            return f"{kind} {signed}{uri} {suite.format(codename=codename)} main"
+            return f"{kind} {signed}{uri} {suite} main"
     raise PeerMissing(f"no apt source for {codename} in /etc/apt: cannot tell where {suite} would be")
 
 

