@@ -33,3 +33,9 @@ def test_changelog_names_the_version() -> None:
     import pyrepl
 
     assert f"## {pyrepl.VERSION} " in (ROOT / "CHANGELOG.md").read_text()
+
+
+def test_every_extra_is_told_of() -> None:
+    extras = set(_setup()["options.extras_require"]) - {"bench", "test"}
+    page = (ROOT / "docs" / "howto" / "service.md").read_text()
+    assert {name for name in extras if f"\n| `{name}` | " not in page} == set()
