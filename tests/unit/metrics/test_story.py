@@ -61,7 +61,7 @@ def test_a_story_that_was_broken_off_tells_the_same(path: Path, shares: list[flo
     whole = sorted(rows(path.read_text()), key=lambda row: row["at_us"])
     cuts = sorted({round(share * len(whole)) for share in shares} | {0, len(whole)})
     stand: Stand | None = None
-    told = []
+    told: list[dict[str, Any]] = []
     for begin, end in itertools.pairwise(cuts):
         for_good, stand = advance(stand, whole[begin:end])
         stand = Stand(*json.loads(json.dumps(stand)))
