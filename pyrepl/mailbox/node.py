@@ -22,7 +22,7 @@ from pyrepl.mailbox.mail_side import MailSide
 from pyrepl.mailbox.mastering import GIVE, Mastering, MasteringOptions
 from pyrepl.mailbox.members import Members
 from pyrepl.mailbox.mending import MEND, Mending
-from pyrepl.mailbox.pulling import PULL, TEXT
+from pyrepl.mailbox.pulling import PULL, TEXT, Only
 from pyrepl.mailbox.refusals import why_not
 from pyrepl.mailbox.renewing import Renewing
 from pyrepl.mailbox.resync import FETCH, Resync
@@ -110,6 +110,11 @@ class Node:
     def renew(self, client: str, tag: str, box: BoxRow, now: float) -> None:
         """A new UIDVALIDITY for a mailbox; answered as a command of a mail process is."""
         self.renewing.renew(client, tag, box, now)
+        self._finish(now)
+
+    def resync_by_state(self, client: str, tag: str, user: str, box: str, now: float) -> None:
+        """Compare a user's mailboxes, or the one of this name, with another member's; answered as `want_only` says."""
+        self.resync.pulling.want_only(Only(user, box, client, tag))
         self._finish(now)
 
     def client_gone(self, client: str, now: float) -> None:

@@ -16,6 +16,9 @@ them or not.
 Bounded: an answer is a bounded number of lines; of a mailbox in which more differs, the messages with the lowest UIDs
 come first, and then it is compared anew. A member that answers anything else than what was asked is not asked further.
 
+An operator may ask for the mailboxes of one user, or for one mailbox, whatever the journals have (`MAILBOX RESYNC`):
+then these alone are compared, and the vector stays where it is.
+
 Not here: how rows of two nodes become one (joining.py).
 """
 
@@ -26,7 +29,7 @@ from collections.abc import Callable
 from heapq import nsmallest
 from typing import Final, NamedTuple, TypeAlias, final
 
-from pyrepl.mailbox.answers import Bad, No, Ok
+from pyrepl.mailbox.answers import Bad, No, Ok, Reason
 from pyrepl.mailbox.core import Core, Peer
 from pyrepl.mailbox.entries import Known, Pages, digest, entries, known_of
 from pyrepl.mailbox.joining import Joiner
@@ -41,6 +44,27 @@ TEXT: Final = "t"
 NO_PLACE: Final = LAST_UID + 1
 """Behind all UIDs."""
 Told: TypeAlias = State | Entry | Message
+
+
+class Only(NamedTuple):
+    """What an operator asks for: a user's mailboxes, or the one of this name. `client` is answered by `tag`."""
+
+    user: str
+    box: str
+    client: str
+    tag: str
+
+    def has(self, state: State) -> bool:
+        return state.user == self.user and self.box in ("", state.box.text)
+
+
+class Resynced(NamedTuple):
+    """What was compared for an operator, and with whom. `messages` were not the same; of these `texts` are new."""
+
+    member: str
+    boxes: int = 0
+    messages: int = 0
+    texts: int = 0
 
 
 class _Wanted(NamedTuple):
@@ -109,8 +133,10 @@ class _Page(NamedTuple):
 class _Transfer:
     """What is known of the exchange with one member."""
 
-    def __init__(self, peer: str) -> None:
+    def __init__(self, peer: str, only: Only | None = None) -> None:
         self.peer: Final = peer
+        self.only: Final = only
+        self.result = Resynced(peer)
         self.tag = ""
         """Of the question that is not answered yet."""
         self.question: Boxes | Entries | Messages = Boxes()
@@ -137,6 +163,8 @@ class Pulling:
         self._on_end: Final = on_end
         self._asked = 0
         self._now: _Transfer | None = None
+        self.last: Resynced | None = None
+        """What came of the last one that an operator asked for."""
         self._refused: Final[set[str]] = set()
         """Members that know more of our ops than we do."""
 
@@ -150,6 +178,20 @@ class Pulling:
         if self._now is None and peer.is_up and peer.name not in self._refused:
             self.core.note("resync_by_state", peer.name)
             self._now = _Transfer(peer.name)
+            self._go_on(self._now)
+
+    def want_only(self, only: Only) -> None:
+        """An operator wants these mailboxes compared now. Answered OK when they are, and `last` tells the rest; NO if
+        that cannot be."""
+        peers = [peer for peer in self.core.peers.values() if peer.is_up and peer.name not in self._refused]
+        if self._now is not None:
+            self.core.reply(only.client, only.tag, No(reason=Reason.BUSY))
+        elif not peers:
+            self.core.reply(only.client, only.tag, No(reason=Reason.APART))
+        else:
+            # Who has applied most, is most likely to have what is missing here.
+            peer = max(peers, key=lambda each: sum(each.held.values()))
+            self._now = _Transfer(peer.name, only)
             self._go_on(self._now)
 
     def link_down(self, peer: str) -> None:
@@ -220,9 +262,12 @@ class Pulling:
         """Ask the next question."""
         while now.box is None and now.boxes:
             state = now.boxes.popleft()
+            if now.only is not None and not now.only.has(state):
+                continue
             effects = Effects()
             if self.joiner.box(state, effects):
                 now.box = _Box(state, self._pages)
+                now.result = now.result._replace(boxes=now.result.boxes + 1)
             self.core.take(effects)
         if now.box is not None:
             self._ask_of_box(now, now.box)
@@ -270,7 +315,7 @@ class Pulling:
             return False
         if isinstance(question, Entries):
             found = [line for line in lines if isinstance(line, Entry)]
-            return len(found) == len(lines) and self._take_entries(box, found, answer)
+            return len(found) == len(lines) and self._take_entries(now, box, found, answer)
         messages = [line for line in lines if isinstance(line, Message) and line.guid in question.guids]
         if len(messages) < len(lines):
             return False
@@ -286,7 +331,7 @@ class Pulling:
         now.boxes.extend(states)
         return True
 
-    def _take_entries(self, box: _Box, found: list[Entry], answer: Ok) -> bool:
+    def _take_entries(self, now: _Transfer, box: _Box, found: list[Entry], answer: Ok) -> bool:
         """Whole up to where it says: what is not among them, the other has not."""
         end = answer.upto
         if end and (end <= box.after or (box.upto and end > box.upto)):
@@ -297,13 +342,15 @@ class Pulling:
         if any(guid <= box.after or (end and guid > end) for guid in theirs):
             return False
         if not answer.same:
-            self._compare(box, theirs, end, answer)
+            missing = self._compare(box, theirs, end, answer)
+            now.result = now.result._replace(messages=now.result.messages + missing)
         box.after = end
         if not end:
             box.end_comparing()
         return True
 
-    def _compare(self, box: _Box, theirs: dict[str, Entry], end: str, answer: Ok) -> None:
+    def _compare(self, box: _Box, theirs: dict[str, Entry], end: str, answer: Ok) -> int:
+        """How many the other has not."""
         row = self._row(box)
         missing: list[Known] = []
         after = box.after
@@ -320,6 +367,7 @@ class Pulling:
         for entry_there in theirs.values():
             box.want(entry_there)
         self._join_all(row, missing, {}, answer)
+        return len(missing)
 
     def _take_messages(self, now: _Transfer, question: Messages, messages: list[Message], answer: Ok) -> None:
         told: dict[str, list[Message]] = {}
@@ -342,6 +390,7 @@ class Pulling:
         now.page = None
         known = [page.known[guid] for guid in page.guids if page.texts.get(guid, NO_TEXT) is not None]
         texts = {guid: text for guid, text in page.texts.items() if text is not None}
+        now.result = now.result._replace(messages=now.result.messages + len(known), texts=now.result.texts + len(texts))
         self._join_all(self._row(now.box), known, texts, page.answer)
 
     def _join_all(self, box: BoxRow, found: list[Known], texts: dict[str, Text], answer: Ok) -> None:
@@ -369,10 +418,21 @@ class Pulling:
         page = None if now is None else now.page
         for text in page.texts.values() if page is not None else ():
             self.core.let_go((text or NO_TEXT).name)
+        if now is not None and now.only is not None:
+            self.core.reply(now.only.client, now.only.tag, No(reason=Reason.FAILED))
 
     def _end(self, now: _Transfer) -> None:
         assert now.begin is not None
         self._now = None
+        if now.only is not None:
+            self.last = now.result
+            self.core.note("resync_done", f"{now.only.user} {now.only.box} by {now.peer}: {_shown(now.result)}")
+            self.core.reply(now.only.client, now.only.tag, Ok())
+            return
         self.core.jump(now.begin)
         self.core.note("resync_by_state_done", now.peer)
         self._on_end(now.peer)
+
+
+def _shown(result: Resynced) -> str:
+    return f"{result.boxes} mailboxes, {result.messages} messages were not the same, {result.texts} texts are new"

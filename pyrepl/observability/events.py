@@ -1694,6 +1694,12 @@ class MailboxResyncByStateDone(Event):
 
 
 @final
+class MailboxResyncDone(Event):
+    about: str
+    TEXT: ClassVar[str] = "Mailboxes: resync_done {about}, as an operator wanted"
+
+
+@final
 class MailboxDatabaseIsOld(Event):
     about: str
     LEVEL: ClassVar[Level] = Level.WARNING

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sqlite3
 import subprocess
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -96,6 +98,29 @@ def test_a_node_leaves_and_its_maildirs_stay(lab: Lab) -> None:
     assert cluster.view("b").items() > before.items()
     assert cluster.nodes["b"].call("PING") == "PONG"
     cluster.nodes["b"].terminate()
+
+
+def test_l1_a_mailbox_whose_rows_were_damaged_is_compared_when_the_operator_says_so(lab: Lab) -> None:
+    cluster, _ = filled(lab)
+    before = cluster.wait_equal()
+    cluster.nodes["b"].terminate()
+    with closing(sqlite3.connect(cluster.folder("b") / "mailbox.db")) as database, database:
+        assert database.execute("UPDATE messages SET flags = '\"\"' WHERE uid IN (2, 4)").rowcount == 2
+    for path in (cluster.folder("b") / "mail" / USER / "cur").glob("*:2,S"):
+        path.rename(path.with_name(path.name.removesuffix("S")))
+    cluster.start("b")
+    assert cluster.view("b") != before
+    b = cluster.nodes["b"]
+    found = said(b, "RESYNC", USER, "INBOX")
+    assert found == [b"member", b"a", b"mailboxes", 1, b"messages", 2, b"texts", 0]
+    b.wait_log("resync_done alice INBOX by a: 1 mailboxes, 2 messages were not the same, 0 texts are new")
+    assert cluster.wait_equal() == before
+    assert said(b, "RESYNC", USER)[3::2] == [1, 0, 0]
+    cluster.nodes["a"].terminate()
+    with pytest.raises(ErrorReply, match="no other member that keeps mail can be reached"):
+        wait_until("the link is down", lambda: said(b, "RESYNC", USER) is None)
+    with pytest.raises(ErrorReply, match="expected"):
+        said(b, "RESYNC", USER, "a//b")
 
 
 def test_what_differs_between_two_nodes(lab: Lab) -> None:

@@ -1,4 +1,4 @@
-"""The model store of the simulator and the Maildir store do the same, whatever they are told."""
+"""The simulator's model, the Maildir store, and one without files and links do the same, whatever they are told."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from pyrepl.mailbox.store import (
     Work,
 )
 from pyrepl.mailbox.words import Dot
-from tests.unit.mailbox.stores import BOX, OTHER, USER, MaildirRig, ModelRig, plain
+from tests.unit.mailbox.stores import BOX, OTHER, TEXT, USER, MaildirRig, ModelRig, PackedRig, plain
 
 NAMES = {BOX: "Work", OTHER: "Old"}
 """Each mailbox has names of its own: what a store shows of two of one name is not laid down."""
@@ -53,11 +53,11 @@ STEPS = st.one_of(
 
 @settings(max_examples=150, deadline=None)
 @given(st.lists(STEPS, max_size=25), st.integers(0, 25), st.booleans())
-def test_both_stores_do_the_same(steps: list[tuple[bool, Work]], restart_at: int, settles: bool) -> None:
-    model, maildir = ModelRig(), MaildirRig()
+def test_l7_all_stores_do_the_same(steps: list[tuple[bool, Work]], restart_at: int, settles: bool) -> None:
+    model, maildir, packed = ModelRig(), MaildirRig(), PackedRig()
     uidnext = 1
     made = {BOX}
-    for rig in (model, maildir):
+    for rig in (model, maildir, packed):
         rig.done(MakeBox(USER, BOX, NAMES[BOX], 7, uidnext))
     for place, (copies, work) in enumerate(steps):
         works: list[Work] = []
@@ -80,10 +80,15 @@ def test_both_stores_do_the_same(steps: list[tuple[bool, Work]], restart_at: int
         works.append(work)
         if place == restart_at:
             maildir.restart()
-        assert model.store.perform(works) == maildir.store.perform(works), works
+        for each in works:
+            if isinstance(each, AddMessage | MendMessage) and each.text:
+                packed.packed.came[each.text] = TEXT
+        results = model.store.perform(works)
+        assert results == maildir.store.perform(works) == packed.store.perform(works), works
         if settles:
-            for rig in (model, maildir):
+            for rig in (model, maildir, packed):
                 rig.store.settle(works)
+        assert packed.store.stored(USER) == model.store.stored(USER)
         shown, wanted = plain(maildir.store.stored(USER)), plain(model.store.stored(USER))
         if not settles:
             # Which of two ops that were never committed brought a message, nobody asks.

@@ -434,6 +434,7 @@ SYNTAX: Final[dict[str, str]] = {
     "MAILBOX|RENEW": "user mailbox",
     "MAILBOX|JOIN": "user",
     "MAILBOX|LEAVE": "[FORCE]",
+    "MAILBOX|RESYNC": "user [mailbox]",
     "MAILBOX|MESSAGES": "user mailbox uid/integer count/integer",
     "COMMANDLOG|GET": "count (SLOW | LARGE-REQUEST | LARGE-REPLY)",
     "COMMANDLOG|LEN": "(SLOW | LARGE-REQUEST | LARGE-REPLY)",

@@ -355,6 +355,7 @@ class MailboxQuestion(enum.Enum):
     USERS = "users"
     MESSAGES = "messages"
     SCRUB = "scrub"
+    RESYNC = "resync"
 
 
 @final
@@ -364,7 +365,7 @@ class AskMailboxes(Effect):
     STATUS: a map. INFO of `user`, and of `box` if it is not empty: an array of maps. MASTER: the node that gives out
     UIDs in `box`. CHECK: +OK when all is everywhere, `-ERR` after 5 s. FORCE: +OK, this node is the root. ALLOW, RENEW,
     JOIN, LEAVE, SCRUB: +OK. USERS: an array of names. MESSAGES: an array of maps, at most `count` of those in `box`
-    behind the UID `after`.
+    behind the UID `after`. RESYNC: a map.
     """
 
     question: MailboxQuestion

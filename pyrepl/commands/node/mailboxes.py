@@ -79,6 +79,14 @@ def mailbox_join(call: Call, user: bytes) -> AskMailboxes:
     return AskMailboxes(MailboxQuestion.JOIN, _text(user))
 
 
+@command("MAILBOX|RESYNC", arity=-3, flags=_FLAGS, group="server", since=_SINCE)
+def mailbox_resync(call: Call, user: bytes, *box: bytes) -> AskMailboxes:
+    """Compare the mailboxes of a user, or one of them, with those of another node now, and take what is missing"""
+    if len(box) > 1:
+        raise syntax_error()
+    return AskMailboxes(MailboxQuestion.RESYNC, _text(user), _text(box[0]) if box else "")
+
+
 @command("MAILBOX|SCRUB", arity=2, flags=_FLAGS, group="server", since=_SINCE)
 def mailbox_scrub(call: Call) -> AskMailboxes:
     """Read all stored messages again, compare them with their checksums, and fetch from another node what is damaged"""
@@ -128,6 +136,8 @@ def mailbox_help(call: Call) -> list[Simple]:
         "    Give the mailbox a new UIDVALIDITY, and its messages UIDs from 1 on.",
         "JOIN <user>",
         "    Keep the mailboxes of a user from now on that are in the Maildir of this node already.",
+        "RESYNC <user> [<mailbox>]",
+        "    Compare them with another node's now, and take what is missing here; answered with what differed.",
         "SCRUB",
         "    Read all stored messages again, and mend those that are damaged; STATUS shows how far it is.",
         "LEAVE [FORCE]",

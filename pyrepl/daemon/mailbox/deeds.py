@@ -35,6 +35,11 @@ _RENEW_REFUSED: Final[dict[str, str]] = {
     Reason.APART: "no majority of the members can be reached: see MAILBOX STATUS",
     Reason.TIMEOUT: "the mailbox is in use, or its master does not give it: try again, and see MAILBOX MASTER",
 }
+_RESYNC_REFUSED: Final[dict[str, str]] = {
+    Reason.APART: "no other member that keeps mail can be reached: see MAILBOX STATUS",
+    Reason.BUSY: "mailboxes are being compared with another member's already: ask again",
+    Reason.FAILED: "the connection with the other member is over: ask again",
+}
 _NOT_READY: Final = CommandError("ERR mailboxes are not ready: ask again")
 
 
@@ -75,6 +80,13 @@ class MailboxDeeds:
                 lambda node, now: _renew(node, name, effect, now),
                 lambda answer: waits.finish(client_id, _renewed(answer)),
             )
+        elif effect.question is MailboxQuestion.RESYNC:
+            name = f"resync {client_id}"
+            self._conns.ask_by(
+                name,
+                lambda node, now: _resync(node, name, effect, now),
+                lambda answer: waits.finish(client_id, self._resynced(answer)),
+            )
         else:
             self._conns.in_round(
                 lambda node, now: self._answer(node, effect, now),
@@ -109,6 +121,20 @@ class MailboxDeeds:
         node.mastering.root.force(now)
         node.mastering.follow_up(now)
         return OK
+
+    def _resynced(self, answer: Command) -> Reply:
+        keeping = self._conns.keeping
+        last = None if keeping is None else keeping.driver.node.resync.pulling.last
+        if isinstance(answer, No):
+            return CommandError(f"ERR {answer.why or _RESYNC_REFUSED.get(answer.reason, answer.reason)}")
+        if not isinstance(answer, Ok) or last is None:
+            return _NOT_READY
+        return {
+            b"member": last.member.encode(),
+            b"mailboxes": last.boxes,
+            b"messages": last.messages,
+            b"texts": last.texts,
+        }
 
     def _leave_now(self, node: Node, *, is_forced: bool) -> Reply:
         why = None if is_forced else self._why_stay(node)
@@ -244,6 +270,17 @@ def _renew(node: Node, name: str, effect: AskMailboxes, now: float) -> None:
         node.renew(name, "1", _one(node, effect), now)
     except (CommandError, PeerError) as error:
         node.core.reply(name, "1", No(reason=Reason.NOBOX, why=str(error).removeprefix("ERR ")))
+
+
+def _resync(node: Node, name: str, effect: AskMailboxes, now: float) -> None:
+    """In a round: it answers `name`."""
+    try:
+        KINDS["User"].parse(effect.user)
+        box = box_name(effect.box) if effect.box else ""
+    except PeerError as error:
+        node.core.reply(name, "1", No(reason=Reason.NOBOX, why=str(error)))
+        return
+    node.resync_by_state(name, "1", effect.user, box, now)
 
 
 def _shown(node: Node, box: BoxRow, name: str) -> Reply:

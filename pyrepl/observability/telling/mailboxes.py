@@ -78,5 +78,6 @@ def lines_about(about: str) -> dict[str, Callable[[], Event]]:
         "folders_failed": lambda: events.MailboxFoldersFailed(about),
         "resync_by_state": lambda: events.MailboxResyncByState(about),
         "resync_by_state_done": lambda: events.MailboxResyncByStateDone(about),
+        "resync_done": lambda: events.MailboxResyncDone(about),
         "database_is_old": lambda: events.MailboxDatabaseIsOld(about),
     }

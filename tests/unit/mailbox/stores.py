@@ -1,4 +1,4 @@
-"""Both stores of messages, each with what its tests need: texts that have come, and a start anew."""
+"""The stores of messages, each with what its tests need: texts that have come, and a start anew."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from pyrepl.mailbox.store import DONE, AddMessage, MessageStore, StoredBox, Work
 from pyrepl.mailbox.words import Dot
 from tests.simulation.mailbox.model_store import ModelStore, Uids
 from tests.unit.daemon.mailbox.store_rig import new_disk, new_store
+from tests.unit.mailbox.packed_store import PackedStore
 
 USER: Final = "alice"
 BOX: Final = f"{1:032x}"
@@ -58,6 +59,15 @@ class _Rig:
 class ModelRig(_Rig):
     def __init__(self) -> None:
         self.store = ModelStore(Uids())
+
+
+class PackedRig(_Rig):
+    def __init__(self) -> None:
+        self.packed = PackedStore()
+        self.store = self.packed
+
+    def drop(self, at: Dot, guid: str) -> None:
+        self.packed.came[text_name(at, guid)] = TEXT
 
 
 class MaildirRig(_Rig):

@@ -8,6 +8,7 @@ import pytest
 
 from pyrepl.mailbox.answers import No, Ok, Reason
 from pyrepl.mailbox.entries import Pages, digest, entries
+from pyrepl.mailbox.pulling import Resynced
 from pyrepl.mailbox.verbs import Command, Entry, Message, State
 from pyrepl.mailbox.words import Box, Dot, Stamp
 from tests.scenario.mailbox.cluster import Cluster, ready, save
@@ -235,3 +236,44 @@ def test_answers_that_nobody_waits_for_do_nothing() -> None:
         node.hear("a", "p1", command, "", cluster.now)
     node.hear("a", "t1", Ok(size=4), "late", cluster.now)
     assert node.core.unneeded() == ["late"] and cluster.rows["b"].box("1" * 32) is None
+
+
+def resynced(cluster: Cluster, user: str = "alice", box: str = "", on: str = "b") -> str:
+    """What an operator's RESYNC on a node is answered, once everything that follows from it has arrived."""
+    cluster.nodes[on].resync_by_state("op", "1", user, box, cluster.now)
+    cluster._after(on)
+    cluster.settle()
+    [line] = [line for line in cluster.said() if line.startswith(f"{on}>op 1 ")] or [""]
+    return line.removeprefix(f"{on}>op 1 ")
+
+
+def test_l1_an_operator_has_a_user_compared_at_once_and_hears_what_differed() -> None:
+    cluster = ready("ab")
+    for number in range(3):
+        cluster.say(f"m1>a {number} SAVE alice INBOX " + save(f"G{number}"))
+    cluster.say("m1>a 7 CREATE bob INBOX")
+    held, node = cluster.rows["b"].held(), cluster.nodes["b"]
+    assert resynced(cluster) == "OK" and node.resync.pulling.last == Resynced("a", 1, 0, 0)
+    row = cluster.rows["a"].message(box_of(cluster), "G2")
+    assert row is not None
+    cluster.rows["a"].put_message(row._replace(modseq=99))
+    assert len(set(known(cluster))) == 2
+    assert resynced(cluster) == "OK" and node.resync.pulling.last == Resynced("a", 1, 1, 0)
+    assert len(set(known(cluster))) == 1 and cluster.rows["b"].held() == held
+    assert resynced(cluster, box="INBOX") == "OK" and node.resync.pulling.last == Resynced("a", 1, 0, 0)
+    assert resynced(cluster, box="Work") == "OK" and node.resync.pulling.last == Resynced("a", 0, 0, 0)
+    assert resynced(cluster, "nobody") == "OK" and node.resync.pulling.last == Resynced("a", 0, 0, 0)
+
+
+def test_who_cannot_be_resynced_is_told_why() -> None:
+    cluster = ready("ab")
+    cluster.held.add("a>b")
+    assert resynced(cluster) == ""
+    assert resynced(cluster) == "NO BUSY"
+    cluster.cut("a", "b")
+    assert cluster.said() == ["b>op 1 NO FAILED"]
+    assert resynced(cluster) == "NO APART"
+    cluster.held.clear()
+    cluster.link("a", "b")
+    cluster.said()
+    assert resynced(cluster) == "OK"

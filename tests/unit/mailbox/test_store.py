@@ -1,4 +1,4 @@
-"""What every store does, asked of the simulator's model and of the Maildirs alike."""
+"""What every store does, asked alike of the simulator's model, of the Maildirs, and of one without files and links."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from pyrepl.mailbox.store import (
     DONE,
     AddMessage,
     MakeBox,
+    MendMessage,
     MoveMessage,
     Outcome,
     RaiseNext,
@@ -24,12 +25,12 @@ from pyrepl.mailbox.store import (
     Work,
 )
 from pyrepl.mailbox.words import Dot
-from tests.unit.mailbox.stores import BOX, OTHER, USER, MaildirRig, ModelRig, Rig, plain
+from tests.unit.mailbox.stores import AT, BOX, OTHER, TEXT, USER, MaildirRig, ModelRig, PackedRig, Rig, plain
 
-RIGS: list[Callable[[], Rig]] = [ModelRig, MaildirRig]
+RIGS: list[Callable[[], Rig]] = [ModelRig, MaildirRig, PackedRig]
 
 
-@pytest.fixture(params=RIGS, ids=["model", "maildir"])
+@pytest.fixture(params=RIGS, ids=["model", "maildir", "packed"])
 def rig(request: pytest.FixtureRequest) -> Rig:
     """With an INBOX whose next UID is 5."""
     made: Rig = request.param()
@@ -185,3 +186,27 @@ def test_a_work_on_flags_is_known_until_its_rows_are_committed(rig: Rig) -> None
     assert rig.store.stored(USER)[BOX].is_unsure
     rig.store.settle([change])
     assert not rig.store.stored(USER)[BOX].is_unsure
+
+
+def test_l7_a_store_in_which_a_message_is_no_file_copies_and_mends_without_links() -> None:
+    """All other tests here are asked of it as well."""
+    rig = PackedRig()
+    rig.done(MakeBox(USER, BOX, "INBOX", 7, 5), MakeBox(USER, OTHER, "Work", 8, 1), rig.add("G1", 5), rig.add("G2", 6))
+    copy = AddMessage(USER, OTHER, "G1", 1, (), 1, rig.size, "", Dot("a", 2))
+    rig.done(copy)
+    assert rig.packed.text(BOX, "G1") == rig.packed.text(OTHER, "G1") == TEXT
+    rig.packed.came["good"] = b"good"
+    rig.done(mend := MendMessage(USER, BOX, "G1", 4, "good"))
+    assert rig.packed.text(BOX, "G1") == b"good" and rig.packed.text(OTHER, "G1") == TEXT, "each has its own"
+    rig.store.settle([mend, copy, rig.add("G1", 5, at=AT)])
+    assert rig.store.perform([mend])[0].outcome is Outcome.NO_TEXT
+    rig.done(RemoveBox(USER, BOX))
+    assert messages(rig, OTHER) == {"G1": Stored(1, ())} and rig.packed.text(OTHER, "G1") == TEXT
+
+
+def test_a_damaged_text_is_replaced_by_the_one_that_came(rig: Rig) -> None:
+    rig.done(add := rig.add("G1", 5, "\\Seen"), MendMessage(USER, BOX, "G1", rig.size, add.text))
+    rig.store.settle([add])
+    assert messages(rig) == {"G1": Stored(5, ("\\Seen",))}
+    rig.done(MendMessage(USER, BOX, "G9", rig.size, rig.add("G9", 6).text))
+    assert list(messages(rig)) == ["G1"], "one that is not there stays so"
