@@ -21,7 +21,7 @@ from .mailbox import mailbox
 from .metrics.command import metrics
 from .pages import OK, TROUBLE
 from .tail.command import tail
-from .tls_options import tls_options
+from .tls_options import default_context, tls_options
 
 _PASS_ON: Final[dict[str, Any]] = {"ignore_unknown_options": True, "help_option_names": ["-h", "--help"]}
 _CONFIG = click.option(
@@ -128,7 +128,7 @@ def status(
     if target is None:
         raise click.BadParameter(EXPECTED, param_hint="HOST:PORT")
     if target.tls and tls is None:
-        tls = ssl.create_default_context()
+        tls = default_context()
     from pyrepl.topology.facts import Address
 
     from . import status as screen

@@ -21,7 +21,7 @@ _APT: Final = "apt-get -q update >/dev/null; apt-get -q install -y --no-install-
 _VENV: Final = f"{_APT} python3-venv; python3 -m venv /srv/v; /srv/v/bin/pip install -q"
 STEPS: Final = {
     "demo": f"{_APT} python3 make; make demo",
-    "test": f"{_APT} python3 make; make test",
+    "test": f"{_APT} python3 make git; make test",
     "pure": f"{_VENV} .; /srv/v/bin/pyrepl --version | grep '(pure)'",
     "compiled": f"{_APT} gcc libc6-dev python3-dev; {_VENV} .; /srv/v/bin/pyrepl --version | grep '(compiled)'",
     "pipx": f"{_APT} pipx python3-venv; pipx install .; /srv/.local/bin/pyrepl --version",

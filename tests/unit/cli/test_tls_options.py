@@ -9,7 +9,7 @@ import click
 import pytest
 from click.testing import CliRunner, Result
 
-from cli.tls_options import tls_options, why_no_tls
+from cli.tls_options import default_context, tls_options, why_no_tls
 from tests.peers.certificates import Authority
 
 
@@ -37,6 +37,10 @@ def test_what_comes_of_them(authority: Authority) -> None:
     assert run("x", "--tls", "--cacert", authority.ca_file, "--cert", path).output == "x CERT_REQUIRED True\n"
     assert run("x", "--tls", "--cert", path, "--key", path).output == "x CERT_REQUIRED True\n"
     assert run("x", "--tls", "--insecure").output == "x CERT_NONE False\n"
+
+
+def test_certificates_that_redis_takes_are_taken() -> None:
+    assert not default_context().verify_flags & ssl.VERIFY_X509_STRICT
 
 
 def test_what_does_not_go_together(authority: Authority, tmp_path: Path) -> None:
