@@ -1,11 +1,13 @@
-"""Spark answers: a DataFrame of shares of the nodes goes in, the tables of all of them come out, as views.
+"""Spark answers: a DataFrame of shares of the nodes goes in, the tables of all of them come out.
 
-    counts = answered(spark, shares, Path("out/tables"))
+    counts = answered(spark, shares, Path("out/tables"), most=10_000)
     spark.sql("select count(*) from syncs")
+    advice = few(Path("out/tables"), shares[0].bounds, ADVICE)
 
 What answers for a share is answers.py's, in plain Arrow and Polars; it runs in mapInArrow, in Spark's Python workers,
 each share in a task of its own, and writes the answers itself, as Parquet, a file for each table (keep.py). What goes
-over all of them is asked of the views, in SQL (fleet_sql.py, shown.py): the driver sees no answer. Which groups of
+over all of them is asked of views, in SQL (fleet_sql.py, shown.py): of what grows with the logs the driver sees no
+answer. A table of few rows it reads as it is, as each view takes Spark a tenth of a second and more. Which groups of
 nodes are a share is shares.py's.
 """
 
@@ -20,12 +22,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
+import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 
 from pyrepl.metrics.answers import ANSWERED, COUNTS, DRAWN, kept_or_made
-from pyrepl.metrics.column import types
+from pyrepl.metrics.arrow import schema
+from pyrepl.metrics.column import Table, types
+from pyrepl.metrics.fleet_sql import READS
 from pyrepl.metrics.keep import key, sweep
-from pyrepl.metrics.parts import Again, Sources
+from pyrepl.metrics.parts import Again, Bounds, Sources
 from pyrepl.metrics.places import of_answer, place
 
 if TYPE_CHECKING:
@@ -65,17 +70,27 @@ _OF_DRAWN: Final = {
 }  # fmt: skip
 
 
-def answered(spark: SparkSession, shares: Sequence[Sources], tables: Path) -> dict[str, int | None]:
-    """Have all shares answered, of the same bounds. What COUNTED says, over all; what they answered is then to be had
-    from the session under the names of the tables of ANSWERED, and DRAWN. Raises what Spark raises."""
+def answered(spark: SparkSession, shares: Sequence[Sources], tables: Path, most: int) -> dict[str, int | None]:
+    """Have all shares answered, of the same bounds. What COUNTED says, over all. Those tables are then views that have
+    more than `most` rows, or that SQL over all nodes reads, DRAWN among them. Raises what Spark raises."""
     asked(frame(spark, shares), tables).createOrReplaceTempView("counted")
     (counts,) = spark.sql(f"select {_SUMS} from counted").toArrow().to_pylist()
     sweep(tables, shares, map(key, shares))
     folder = place(tables, shares[0].bounds)
     for name, columns in ({table.name: types(table) for table in ANSWERED} | {DRAWN: _OF_DRAWN}).items():
+        if name not in READS and (counts[name] or 0) <= most:
+            continue
         shape = ", ".join(f"`{column}` {kind}" for column, kind in columns.items())
         spark.read.schema(shape).parquet(plain(folder / name)).createOrReplaceTempView(name)
     return dict(counts)
+
+
+def few(tables: Path, bounds: Bounds, table: Table) -> list[dict[str, Any]]:
+    """All rows of one of the tables of ANSWERED, in any order: for who knows that they are few. Raises OSError,
+    ArrowInvalid."""
+    files = [str(path) for path in (place(tables, bounds) / table.name).glob("*.parquet")]
+    found: list[dict[str, Any]] = ds.dataset(files, schema(table), format="parquet").to_table().to_pylist()
+    return found
 
 
 def plain(path: Path) -> str:

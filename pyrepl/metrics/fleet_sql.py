@@ -1,8 +1,8 @@
 """Result tables that go over all nodes, in SQL over the tables that tasks have answered (answers.py): TOTALS, MODES,
 FULL_CAUSES, CUT_CAUSES, FLEET_WHAT_IF and SERIES.
 
-Plain SQL, which Spark and DuckDB understand alike; whoever asks has the other tables as views of their names. The rules
-of the columns stand in results.py. What is told of one master alone is no matter of this: what_if_sql.py.
+Plain SQL, which Spark and DuckDB understand alike; whoever asks has the tables of READS as views of their names. The
+rules of the columns stand in results.py. What is told of one master alone is no matter of this: what_if_sql.py.
 """
 
 from __future__ import annotations
@@ -30,6 +30,8 @@ STATEMENTS: Final[Mapping[str, str]] = {
     "fleet_what_if": FLEET,
 }
 """By table."""
+READS: Final = ("availability", "cuts", "storms", "syncs", "drawn")
+"""What all of this is asked of."""
 EMPTY_WITHOUT: Final[Mapping[str, tuple[str, ...]]] = {
     "modes": ("syncs",),
     "full_causes": ("syncs",),
@@ -58,7 +60,7 @@ def totals(told: Mapping[str, int]) -> str:
         )
         select counted.*, case when partial_ok + partial_refused > 0
             then cast(partial_ok as double) / (partial_ok + partial_refused) end as partial_ratio,
-            (select count(*) from nodes) as nodes, {literals}
+            {literals}
         from counted
         """
 

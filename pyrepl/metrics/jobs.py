@@ -2,8 +2,9 @@
 
     with session() as spark:
         ingest(reading.by_tasks(spark), ["logs/"], Path("out/tables"))
-        analyse(spark, Path("out/tables"))
+        found = analyse(spark, Path("out/tables"))
         spark.sql("select cause, count from full_causes").show()
+        for row in found.few["advice"](): ...
 
 Spark's tasks answer for the nodes, those together that belong together (asking.py, shares.py, groups.py, answers.py),
 from the rollups of their parts (parts.py), and write the answers down (keep.py); what goes over all of them is SQL over
@@ -13,23 +14,26 @@ these answers (fleet_sql.py). What each column means stands in results.py.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import pyarrow as pa
 
 from pyrepl.metrics import fleet_sql, manifest
 from pyrepl.metrics.answers import ANSWERED
 from pyrepl.metrics.arrow import schema
-from pyrepl.metrics.asking import answered
+from pyrepl.metrics.asking import answered, few
 from pyrepl.metrics.column import types
 from pyrepl.metrics.groups import groups
 from pyrepl.metrics.manifest import Manifest
 from pyrepl.metrics.parts import Bounds, Piece, Sources, pieces, sources, told_elsewhere
+from pyrepl.metrics.report.model import Row
 from pyrepl.metrics.results import SERIES, TOTALS
 from pyrepl.metrics.samples import SPANS, width
 from pyrepl.metrics.shares import shares, weight
+from pyrepl.metrics.shown import MOST_ROWS
 from pyrepl.metrics.stored import stored
 from pyrepl.metrics.tables import FILES, UNPARSED
 
@@ -37,7 +41,12 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
-Sizes = Mapping[str, int]
+class Analysis(NamedTuple):
+    """How many rows result tables have, as far as that is known. Those of `few` rows are read by a call, all others are
+    views of the session. What these name is worked out when it is asked for."""
+
+    sizes: Mapping[str, int]
+    few: Mapping[str, Callable[[], Sequence[Row]]]
 
 
 def analyse(
@@ -46,30 +55,37 @@ def analyse(
     since_us: int | None = None,
     until_us: int | None = None,
     spans: int = SPANS,
-) -> Sizes:
-    """Make every table of as_json.TABLES a view of the session, of its name; what that names is worked out when it is
-    asked for. How many rows tables have, as far as that is known.
+    most: int = MOST_ROWS,
+) -> Analysis:
+    """Every table of as_json.TABLES: those with at most `most` rows to be read from the answers' files, all others as
+    views.
 
     `since_us` and `until_us` bound the begin of what is told (Unix us, the first inclusive, the last not); the series
     has at most `spans` points a line. Raises ConfigError when `tables` holds what this version did not write.
     """
     known = manifest.load(tables)
-    counts = answered(spark, wanted(spark, tables, known, (since_us, until_us)), tables)
+    bounds = (since_us, until_us)
+    counts = answered(spark, wanted(spark, tables, known, bounds), tables, most)
     rows = known.file_rows()
-    told = {name: counts[name] or 0 for name in ("connect_failures", "dumps")}
+    told = {name: counts[name] or 0 for name in ("nodes", "connect_failures", "dumps")}
     told |= {f"{name}_lines": sum(row[name] for row in rows) for name in ("unparsed", "unknown")}
     made = {name: spark.sql(statement) for name, statement in fleet_sql.STATEMENTS.items()}
     made[TOTALS.name] = spark.sql(fleet_sql.totals(told))
     wide = width(counts["first_us"] or 0, counts["last_us"] or 0, spans)
     made[SERIES.name] = spark.sql(fleet_sql.series(wide))
-    made[FILES.name] = spark.createDataFrame(pa.Table.from_pylist(rows, schema(FILES)))
+    if len(rows) > most:
+        made[FILES.name] = spark.createDataFrame(pa.Table.from_pylist(rows, schema(FILES)))
     unparsed = [tables / part for part in known.parts(UNPARSED.name)]
-    made[UNPARSED.name] = stored(spark, unparsed, types(UNPARSED))
+    if unparsed:
+        made[UNPARSED.name] = stored(spark, unparsed, types(UNPARSED))
     for name, frame in made.items():
         frame.createOrReplaceTempView(name)
     sizes = {table.name: counts[table.name] or 0 for table in ANSWERED}
     empty = [name for name, reads in fleet_sql.EMPTY_WITHOUT.items() if not any(counts[one] for one in reads)]
-    return sizes | dict.fromkeys(empty, 0) | {FILES.name: len(rows)} | ({} if unparsed else {UNPARSED.name: 0})
+    sizes |= dict.fromkeys(empty, 0) | {FILES.name: len(rows)} | ({} if unparsed else {UNPARSED.name: 0})
+    small = [table for table in ANSWERED if 0 < sizes[table.name] <= most]
+    found = {table.name: partial(few, tables, bounds, table) for table in small}
+    return Analysis(sizes, found if len(rows) > most else {**found, FILES.name: lambda: rows})
 
 
 def wanted(spark: SparkSession, tables: Path, known: Manifest, bounds: Bounds) -> list[Sources]:

@@ -64,12 +64,12 @@ class Steps:
 
 
 def answer(spark: SparkSession, wanted: Wanted, steps: Steps, made_at_us: int) -> Report:
-    """The report from what has been read so far. Every result table is then a view of the session, for who writes them
-    down."""
+    """The report from what has been read so far. Tables of which it has not all rows are then views of the session, for
+    who writes them down."""
     steps.begin("analyse")
-    sizes = analyse(spark, wanted.tables, wanted.since_us, wanted.until_us)
+    found = analyse(spark, wanted.tables, wanted.since_us, wanted.until_us)
     steps.begin("collect")
-    tables, cut = shown(spark, sizes)
+    tables, cut = shown(spark, found.sizes, few=found.few)
     steps.end()
     return report_of(tables, cut, wanted, steps, made_at_us)
 

@@ -1,15 +1,17 @@
-"""What a report shows of the result tables: so many rows of each as a driver and a reader can hold, all by one query.
+"""What a report shows of the result tables: so many rows of each as a driver and a reader can hold, by one query.
 
     rows, cut = shown(spark, MOST_ROWS)
 
 Spark picks the rows (`FIRST`) and hands over those alone, as JSON: tables of any shape come back from one job, as each
-job costs a tenth of a second and more. What Spark has under the tables' names are views of jobs.py.
+job costs a tenth of a second and more. Tables of few rows are taken as they are, without Spark: to plan for each of
+them costs more than to read it. Both are what jobs.py has made.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 from pyrepl.metrics import fleet_sql
@@ -82,20 +84,24 @@ FEW: Final = ("totals", "modes", "full_causes", "cut_causes", "fleet_what_if")
 
 
 def shown(
-    spark: SparkSession, sizes: Mapping[str, int], most: int = MOST_ROWS
+    spark: SparkSession,
+    sizes: Mapping[str, int],
+    most: int = MOST_ROWS,
+    few: Mapping[str, Callable[[], Sequence[Row]]] = MappingProxyType({}),
 ) -> tuple[dict[str, list[Row]], frozenset[str]]:
     """Rows by table, in their order, at most `most` of each; and the names of the tables that have more.
 
     `sizes` are rows of tables, of those where that is known: an empty one is not asked for, and of one that is small
-    all is taken.
+    all is taken. `few` gives all rows of tables that have no more than `most`.
     """
     bounds = {table.name: min(most, MOST_UNPARSED) if table is UNPARSED else most for table in TABLES}
-    wanted = [table for table in TABLES if sizes.get(table.name) != 0]
+    wanted = [table for table in TABLES if sizes.get(table.name) != 0 and table.name not in few]
     picks = [_picked(table, bounds[table.name], sizes.get(table.name)) for table in wanted]
     # Else each table would be tasks of its own, and to hand over the whole plan to it costs more than the rows.
     rows = _asked(spark, f"select /*+ coalesce(1) */ * from ({' union all '.join(picks)}) as picked")
     cut = frozenset(name for name, own in rows.items() if len(own) > bounds[name])
     found = {table.name: rows[table.name][: bounds[table.name]] for table in TABLES}
+    found |= {name: list(read()) for name, read in few.items()}
     if SERIES.name in cut:
         lines = fleet_sql.peaks(PEAKS, MOST_LINES)
         found[SERIES.name] = _asked(spark, _picked(SERIES, most, None, f"({lines}) as peaks"))[SERIES.name]

@@ -87,7 +87,9 @@ def scenarios(logs: Path) -> dict[str, str]:
 
 def collected(spark: SparkSession, tables: Path) -> Row:
     """All tables as rows, and the JSON's top level as a table of one row."""
-    found, _ = shown(spark, analyse(spark, tables, spans=5), 1 << 20)
+    most = 1 << 20
+    analysed = analyse(spark, tables, spans=5, most=most)
+    found, _ = shown(spark, analysed.sizes, most, analysed.few)
     rows: dict[str, list[Any]] = dict(found)
     about = json.loads(as_json(Report(found, (), 0, "")))
     rows["summary"] = [{name: value for name, value in about.items() if name != "tables"}]

@@ -99,8 +99,9 @@ def session() -> Any:
 def told(tables: Path, since_us: int | None = None, until_us: int | None = None) -> dict[str, list[Row]]:
     """All results as rows."""
     spark = session()
-    sizes = analyse(spark, tables, since_us, until_us)
-    return {name: [dict(row) for row in own] for name, own in shown(spark, sizes, 1 << 40)[0].items()}
+    most = 1 << 40
+    found = analyse(spark, tables, since_us, until_us, most=most)
+    return {name: [dict(row) for row in own] for name, own in shown(spark, found.sizes, most, found.few)[0].items()}
 
 
 def plain(results: dict[str, list[Row]]) -> dict[str, list[str]]:

@@ -5,12 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import polars as pl
+import pytest
 
-from pyrepl.metrics.asking import SHARES, answer_batches, answered, plain, rows
+from pyrepl.metrics.asking import SHARES, answer_batches, answered, few, plain, rows
 from pyrepl.metrics.keep import key
 from pyrepl.metrics.parts import Again, Bounds, Sources
 from pyrepl.metrics.places import of_answer, place
+from pyrepl.metrics.results import NODES
 from tests.unit.metrics.conftest import Row
 from tests.unit.metrics.inline import session
 
@@ -27,7 +30,7 @@ def of_node(name: str, bounds: Bounds = (None, None)) -> Sources:
 def test_answers_of_all_shares_are_views(tmp_path: Path) -> None:
     wanted = [of_node(name) for name in "bac"]
     spark = session()
-    counts = answered(spark, wanted, tmp_path)
+    counts = answered(spark, wanted, tmp_path, 2)
     assert counts["nodes"] == 3 and counts["syncs"] == 0
     assert [counts[name] for name in ("connect_failures", "dumps", "first_us", "last_us")] == [0, 0, 1, 2]
     assert spark.sql("select node from nodes order by node").toArrow()["node"].to_pylist() == ["a", "b", "c"]
@@ -36,12 +39,22 @@ def test_answers_of_all_shares_are_views(tmp_path: Path) -> None:
         assert pl.read_parquet(path)["node"].to_list() == list(one.groups[0])
 
 
+def test_tables_of_few_rows_are_read_as_they_are(tmp_path: Path) -> None:
+    wanted = [of_node(name) for name in "ba"]
+    spark = session()
+    answered(spark, wanted, tmp_path, 2)
+    with pytest.raises(duckdb.CatalogException):
+        spark.sql("select node from nodes")
+    assert sorted(row["node"] for row in few(tmp_path, (None, None), NODES)) == ["a", "b"]
+    assert spark.sql("select count(*) as count from syncs").toArrow()["count"].to_pylist() == [0], "SQL reads it"
+
+
 def test_what_is_asked_no_more_is_in_no_view(tmp_path: Path) -> None:
     for names in ("ab", "ac", "c"):
         spark = session()
-        answered(spark, [of_node(name) for name in names], tmp_path)
+        answered(spark, [of_node(name) for name in names], tmp_path, 0)
         assert spark.sql("select node from nodes order by node").toArrow()["node"].to_pylist() == list(names)
-    answered(spark, [of_node("a", (0, None))], tmp_path)
+    answered(spark, [of_node("a", (0, None))], tmp_path, 0)
     assert spark.sql("select node from nodes").toArrow()["node"].to_pylist() == ["a"]
 
 

@@ -16,7 +16,6 @@ from pyrepl.metrics.results import (
     FLEET_WHAT_IF,
     FULL_CAUSES,
     MODES,
-    NODES,
     SERIES,
     STORMS,
     SYNCS,
@@ -26,7 +25,7 @@ from pyrepl.metrics.schemas import conform, schema
 from tests.unit.metrics.inline import Inline
 from tests.unit.metrics.test_what_if_sql import MB, PAIRS, Row, cut
 
-READ = (AVAILABILITY, CUTS, NODES, STORMS, SYNCS, SERIES)
+READ = (AVAILABILITY, CUTS, STORMS, SYNCS, SERIES)
 
 
 def told(statement: str, table: Table, **tables: list[Row]) -> list[Row]:
@@ -49,8 +48,9 @@ def test_counts_of_the_whole() -> None:
         full(), full(ok=False), full(ok=None), full(mode=None, asked_with_id=True), full(mode="continue"),
         full(mode="continue", asked_with_id=True),
     ]  # fmt: skip
-    (row,) = told(fleet_sql.totals({"dumps": 7, "connect_failures": 8, "unparsed_lines": 9, "unknown_lines": 0}),
-                  TOTALS, syncs=syncs, nodes=[{"node": "m"}, {"node": "n"}])  # fmt: skip
+    (row,) = told(fleet_sql.totals(
+        {"nodes": 2, "dumps": 7, "connect_failures": 8, "unparsed_lines": 9, "unknown_lines": 0}
+    ), TOTALS, syncs=syncs)  # fmt: skip
     assert row == {
         "syncs": 6, "full_ok": 2, "full_failed": 1, "full_open": 1, "partial_ok": 2, "partial_refused": 1,
         "partial_ratio": pytest.approx(2 / 3), "connect_failures": 8, "dumps": 7, "unparsed_lines": 9,
@@ -59,8 +59,8 @@ def test_counts_of_the_whole() -> None:
 
 
 def test_of_nothing() -> None:
-    (row,) = told(fleet_sql.totals(dict.fromkeys(("dumps", "connect_failures", "unparsed_lines", "unknown_lines"), 0)),
-                  TOTALS)  # fmt: skip
+    nothing = dict.fromkeys(("nodes", "dumps", "connect_failures", "unparsed_lines", "unknown_lines"), 0)
+    (row,) = told(fleet_sql.totals(nothing), TOTALS)
     assert row == dict.fromkeys(TOTALS.names, 0) | {"partial_ratio": None}
     for table in (MODES, FULL_CAUSES, CUT_CAUSES, FLEET_WHAT_IF):
         assert told(fleet_sql.STATEMENTS[table.name], table) == []

@@ -9,6 +9,7 @@ import pytest
 
 from pyrepl.metrics.arrow import schema
 from pyrepl.metrics.report.as_json import TABLES
+from pyrepl.metrics.results import NODES
 from pyrepl.metrics.shown import FIRST, MOST_UNPARSED, OF, ORDER, ordered, shown
 from tests.unit.metrics.conftest import Row
 from tests.unit.metrics.inline import Inline
@@ -87,6 +88,15 @@ def test_what_is_known_to_be_empty_is_not_asked_for() -> None:
     rows, cut = shown(spark, {"syncs": 3, "cuts": 0}, 3)
     assert [row["at_us"] for row in rows["syncs"]] == [1, 2, 3] and rows["cuts"] == [] and not cut
     assert shown(spark, {"syncs": 3}, 2)[1] == {"syncs"}
+
+
+def test_tables_of_few_rows_are_not_asked_for() -> None:
+    spark: Any = Counting(syncs=[{"at_us": 1}], nodes=[{"node": "never asked"}])
+    empty: Row = dict.fromkeys(NODES.names)
+    held = [empty | {"node": name} for name in "ba"]
+    rows, cut = shown(spark, {"nodes": 2}, 3, {"nodes": lambda: held})
+    assert [row["node"] for row in rows["nodes"]] == ["a", "b"] and not cut
+    assert spark.handed_over == [1]
 
 
 def test_every_table_has_an_order_of_its_own_columns() -> None:
