@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any, Final
 
 import pyarrow as pa
@@ -18,6 +19,7 @@ _TYPES: Final = {
 }
 
 
+@cache
 def schema(table: Table, without: tuple[str, ...] = ()) -> Any:
     """The Arrow schema of a table, all columns nullable; `without` names columns to leave out."""
     return pa.schema([(column.name, _TYPES[column.kind]) for column in table.columns if column.name not in without])

@@ -23,7 +23,7 @@ from pyrepl.metrics.lines import joined, line_array
 from pyrepl.metrics.packed import begins_as, opened
 from pyrepl.metrics.quicklines import QuickLines
 from pyrepl.metrics.ranges import Split, Told
-from pyrepl.metrics.rollup import rollup
+from pyrepl.metrics.rollup import JSON, TRACES, rollup
 from pyrepl.metrics.tables import EVENTS, SAMPLES, UNKNOWN, UNPARSED
 from pyrepl.temporary import SHARED, create
 
@@ -49,7 +49,7 @@ def read_split(split: Split, tables: str, zone: str, *, quick: bool = scan.IS_CO
     """
     told = Told(split.file_id, split.start)
     writer = _Writer(Path(tables), split, told)
-    reader = _Reader(split, Zone(zone, _written_us(split.path)), writer, QuickLines() if quick else None)
+    reader = _Reader(split, Zone(zone, _written_us(split.path)), writer, quick=quick)
     try:
         with opened(Path(split.path), split.start) as source:
             _check(split)
@@ -94,15 +94,18 @@ class Zone(NamedTuple):
 class _Reader:
     """Reads the blocks of a split: an event log's usual lines by the scan, all others as they come."""
 
-    def __init__(self, split: Split, zone: Zone, writer: _Writer, quick: QuickLines | None) -> None:
+    def __init__(self, split: Split, zone: Zone, writer: _Writer, *, quick: bool) -> None:
         self._split = split
         self._zone = zone
         self._writer = writer
-        self._quick = quick
+        self._is_quick = quick
+        self._quick: QuickLines | None = None
 
     def read(self, block: Block) -> None:
         at = 0
-        if self._quick is not None and block.data.startswith(b"{"):
+        if self._is_quick and block.data.startswith(b"{"):
+            # Not for text logs: its buffers are large.
+            self._quick = self._quick or QuickLines()
             at = self._scan(self._quick, block)
         if at < len(block.data):
             self._read_any(block, at, len(block.data))
@@ -273,7 +276,7 @@ class _Writer:
         if "file" in table.names:
             place = rows.schema.get_field_index("file")
             rows = rows.set_column(place, "file", pa.repeat(self._split.path, rows.num_rows))
-        pairs = rows.select(list(_IN_PATH)).group_by(list(_IN_PATH)).aggregate([]).to_pylist()
+        pairs = _pairs(rows)
         for pair in pairs:
             chosen = rows
             if len(pairs) > 1:
@@ -283,6 +286,8 @@ class _Writer:
         self._roll_up(table, rows)
 
     def _roll_up(self, table: Table, rows: Any) -> None:
+        if table is EVENTS and not pc.any(pc.equal(rows["form"], JSON)).as_py():
+            rows = rows.select(TRACES)
         made = rollup(table, pl.from_arrow(rows))  # type: ignore[arg-type]
         self.told.marks += [{"part": self._name(), **mark} for mark in made.marks]
         for name, found in made.tables.items():
@@ -317,6 +322,15 @@ class _Writer:
             # Not an OSError, which here means that the log cannot be read.
             raise WriteError(f"{path} ({error.strerror or error})") from None
         told.append(name)
+
+
+def _pairs(rows: Any) -> list[dict[str, Any]]:
+    """The days and nodes that there are; mostly one."""
+    each = {name: pc.unique(rows[name]) for name in _IN_PATH}
+    if all(len(values) == 1 for values in each.values()):
+        return [{name: values[0].as_py() for name, values in each.items()}]
+    found: list[dict[str, Any]] = rows.select(list(_IN_PATH)).group_by(list(_IN_PATH)).aggregate([]).to_pylist()
+    return found
 
 
 def encodings(names: Any) -> dict[str, Any]:

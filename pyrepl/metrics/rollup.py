@@ -30,6 +30,11 @@ TTL: Final = "ttl"
 """Why a backlog was freed: no replica for repl-backlog-ttl, the one reason that text logs tell."""
 TRACED: Final = 16
 """So many of the times at which an end asked, or was asked, are in the mark of a part."""
+TRACES: Final = (
+    "node", "at_us", "run", "event", "form", "end", "peer", "replid", "replid2", "asked_replid", "cause", "detail",
+    "backlog_size_bytes", "version", "pid", "port",
+)  # fmt: skip
+"""The columns that marks of text logs' events are made of."""
 CHILD_KEY: Final = ("node", "form", "run", "snapshot")
 _OF_CHILDREN: Final = ("snapshot_started", "snapshot_ended", "child_memory")
 
@@ -48,11 +53,12 @@ def rollup(table: Table, rows: pl.DataFrame) -> Rollup:
     """Of events or samples, in the shape of their canonical table; of text logs' events there are marks alone."""
     if table is not EVENTS:
         return of_samples(rows)
-    in_json = pl.col("form") == JSON
-    named, traced = rows.filter(in_json), rows.filter(~in_json)
-    # Of nothing it takes as long as of a small log, of which a fleet has many.
-    found = of_events(named) if len(named) else Rollup({}, [])
-    return Rollup(found.tables, [*found.marks, *(_traces(traced) if len(traced) else [])])
+    in_json = rows["form"] == JSON
+    # Of nothing, and to filter, it takes as long as of a small log, of which a fleet has many.
+    if in_json.all():
+        return of_events(rows)
+    found = of_events(rows.filter(in_json)) if in_json.any() else Rollup({}, [])
+    return Rollup(found.tables, [*found.marks, *_traces(rows.filter(~in_json) if in_json.any() else rows)])
 
 
 def of_events(events: pl.DataFrame) -> Rollup:
@@ -70,15 +76,16 @@ def of_events(events: pl.DataFrame) -> Rollup:
 def _traces(events: pl.DataFrame) -> list[Mark]:
     """Of text logs' events, whose syncs have no names yet. `labels`, `followed` (ids of streams that were asked for)
     and `asks` (by end) tell with whom a node has synced, as far as that is known here (groups.py)."""
-    marks = _marks(events, EVENTS.name, TEXT)
     as_replica, asked = pl.col("end") == "replica", pl.col("event").is_in(["psync_asked", "psync_decided"])
-    rows = events.group_by("node").agg(
+    marks = _marks(
+        events,
+        EVENTS.name,
+        TEXT,
         labels=_unique(pl.col("peer").filter(as_replica)),
         followed=_unique(pl.col("asked_replid").filter(as_replica)),
         **{end: _unique(pl.col("at_us").filter(asked & (pl.col("end") == end))).head(TRACED) for end in ENDS},
     )
-    told = {row.pop("node"): row for row in rows.iter_rows(named=True)}
-    return [mark | {"asks": {end: told[mark["node"]].pop(end) for end in ENDS}} | told[mark["node"]] for mark in marks]
+    return [mark | {"asks": {end: mark.pop(end) for end in ENDS}} for mark in marks]
 
 
 def of_samples(samples: pl.DataFrame) -> Rollup:
@@ -113,12 +120,12 @@ def merged_children(found: pl.DataFrame) -> pl.DataFrame:
     return found.group_by(CHILD_KEY).agg(*least, *(pl.col(name).max() for name in ("ok", *_MOST_OF_CHILD)))
 
 
-def _marks(rows: pl.DataFrame, table: str, form: str) -> list[Mark]:
-    """One per node: lasting facts with the time at which they were told. `form` is text for events whose story is yet
-    to be told."""
+def _marks(rows: pl.DataFrame, table: str, form: str, **more: pl.Expr) -> list[Mark]:
+    """One per node: lasting facts with the time at which they were told, and whatever is wanted besides. `form` is text
+    for events whose story is yet to be told."""
     if rows.is_empty():
         return []
-    facts = {**_FACTS, **({} if table == SAMPLES.name else _OF_EVENTS)}
+    facts = {**_FACTS, **({} if table == SAMPLES.name else _OF_EVENTS), **more}
     found = rows.group_by("node", maintain_order=True).agg(**facts)
     return [_mark(row, table, form) for row in found.iter_rows(named=True)]
 

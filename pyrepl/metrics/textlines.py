@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pyrepl.metrics.arrow import days, shaped
+from pyrepl.metrics.arrow import days, schema, shaped
 from pyrepl.metrics.column import Kind
 from pyrepl.metrics.noise import NOISE, SPEAKS
 from pyrepl.metrics.ranges import UTC
@@ -43,6 +43,8 @@ _ROLES: Final = {"M": "master", "primary": "master", "S": "replica"}
 _TOLD: Final = pa.array(["*", "#", "notice", "warning"])
 """The levels of what operators are told."""
 _MB: Final = 1 << 20
+_LETTERS: Final = 12
+"""By so many first letters it is looked up which sentences are in a log."""
 _IN_MB: Final = frozenset({"private_bytes"})
 _NUMBERS: Final = {column.name: column.kind for column in EVENTS.columns if column.kind is not Kind.TEXT}
 
@@ -82,7 +84,8 @@ def parse(lines: Any, zone: str = UTC, nodes: Any = None) -> Parsed:
         events += _events(_with_nodes(heads, nodes, hit), at_us, "text")[0]
     plain = pc.match_substring_regex(lines.take(rest), _DECORATION)
     decoration = pc.sum(plain).as_py() or 0
-    told = pa.Table.from_batches(events, schema=shaped(EVENTS, {}, 0).schema)
+    # Whoever takes it further would look at each column of each batch.
+    told = pa.Table.from_batches(events, schema=schema(EVENTS)).combine_chunks()
     ignored = understood + decoration - told.num_rows - len(unknown)
     return Parsed(told, ignored, rest.filter(pc.invert(plain)).to_pylist(), sorted(unknown))
 
@@ -144,7 +147,7 @@ def _events(heads: dict[str, Any], at_us: Any, form: str) -> tuple[list[Any], An
     timed = pc.is_valid(at_us)
     rest = pa.array(range(len(messages)), pa.int64()).filter(timed)
     made: list[Any] = []
-    for row in SENTENCES:
+    for row in _which_occur(messages):
         if not len(rest):
             break
         begun = rest.filter(pc.starts_with(messages.take(rest), row.begins))
@@ -157,6 +160,17 @@ def _events(heads: dict[str, Any], at_us: Any, form: str) -> tuple[list[Any], An
                 _batch(row, groups, {name: part.take(hit) for name, part in heads.items()}, at_us.take(hit), form)
             )
     return made, rest.filter(_is_unknown(messages.take(rest), heads, rest))
+
+
+def _which_occur(messages: Any) -> list[Sentence]:
+    """The rows of SENTENCES that may be among the messages, in their order, by the first letters: a log has few of
+    them, and to look for each of the others takes longer than to read a small log."""
+    first = set(pc.unique(pc.utf8_slice_codeunits(messages, 0, _LETTERS)).to_pylist())
+    return [
+        row for row in SENTENCES
+        if row.begins[:_LETTERS] in first
+        or (len(row.begins) < _LETTERS and any(letters.startswith(row.begins) for letters in first))
+    ]  # fmt: skip
 
 
 def _is_unknown(messages: Any, heads: dict[str, Any], places: Any) -> Any:
