@@ -16,6 +16,7 @@ What a node keeps:
 
 Who may give out UIDs:
     members              the configured list
+    freshness            who votes for nobody yet, as the disk is new
     root, leases         elections in epochs, and until when a node is one of the majority; root_states is the table
     tracker, mastership  masterships of mailboxes, all and one; tracker_states is the table
     sending              what parts of a node say to other members, and to mail processes
@@ -30,7 +31,8 @@ Ops, which all nodes apply:
     resync               how a member gets what it missed, op by op
     pulling, telling     the same by state, where no journal has the ops any more: who asks, and who answers
     entries, joining     what is compared, by digests; and how rows of two nodes become one
-    mending              texts that the store lost
+    mending              texts that the store lost, or has damaged
+    scrubbing            which texts are read again, to see whether they are
     checks               who waits until all is everywhere
     told                 what observers are told of ops
     refusals             what no member says that is in order

@@ -78,7 +78,7 @@ class Core:
         """`has_gates`: mail programs that know nothing of us may have changed folders while the node was away."""
         cluster = rows.cluster()
         if not cluster.origin:
-            rows.put_cluster(cluster._replace(origin=name))
+            rows.put_cluster(cluster._replace(origin=name, is_fresh=True))
         self.name: Final = name
         self.origin: Final = cluster.origin or name
         self._has_gates: Final = has_gates

@@ -176,7 +176,7 @@ class Mastering:
             self.core.send(*send)
         if root.row is not self._kept_row:
             self._kept_row = root.row
-            self.core.rows.put_cluster(root.row._replace(origin=self.core.origin))
+            self.core.rows.put_cluster(root.row._replace(origin=self.core.origin, is_fresh=root.is_fresh))
 
     def _review_epoch(self, now: float) -> None:
         row = self.root.row

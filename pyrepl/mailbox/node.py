@@ -16,6 +16,7 @@ from pyrepl.mailbox.checks import CHECK, Checks
 from pyrepl.mailbox.core import Core
 from pyrepl.mailbox.entries import Pages
 from pyrepl.mailbox.folders import Folders
+from pyrepl.mailbox.freshness import Freshness
 from pyrepl.mailbox.gates import Gates
 from pyrepl.mailbox.journal_ops import by_guid
 from pyrepl.mailbox.mail_side import MailSide
@@ -88,6 +89,8 @@ class Node:
         self.mastering: Final = Mastering(self.core, members, now, options.mastering)
         self.saving: Final = Saving(self.core, self.mastering, options.acks)
         self.resync: Final = Resync(self.core, now, options.pages)
+        self.freshness: Final = Freshness(self.core, self.mastering.root, members)
+        self.resync.on_synced = self.freshness.synced
         self.mending: Final = Mending(self.core, now)
         self.scrubbing: Final = Scrubbing(self.core)
         self.checks: Final = Checks(self.core)
@@ -121,14 +124,16 @@ class Node:
         self.mail.client_gone(client, now)
         self._finish(now)
 
-    def link_up(self, peer: str, now: float) -> None:
-        """A member can be talked to."""
+    def link_up(self, peer: str, now: float, *, is_fresh: bool = False) -> None:
+        """A member can be talked to. `is_fresh`: it said that it has no data."""
+        self.freshness.link_up(peer, is_fresh)
         if peer in self.core.peers:
             self.resync.link_up(self.core.peers[peer])
         self.mastering.link(peer, True, now)
         self._finish(now)
 
     def link_down(self, peer: str, now: float) -> None:
+        self.freshness.link_down(peer)
         if peer in self.core.peers:
             self.resync.link_down(self.core.peers[peer])
             self.checks.link_down(peer)

@@ -25,15 +25,18 @@ from pyrepl.mailbox.verbs import Auth, Hello, Side
 
 
 class Introduction(NamedTuple):
-    """Who this node is. `nonce`: 32 or more hexadecimal digits that were never used before."""
+    """Who this node is. `nonce`: 32 or more hexadecimal digits that were never used before. `is_fresh`: it has no data
+    yet."""
 
     node: str
     members: Members
     secret: bytes
     nonce: str
+    is_fresh: bool = False
 
     def hello(self) -> Hello:
-        return Hello(node=self.node, proto=PROTO, members=self.members.digest(), nonce=self.nonce)
+        digest = self.members.digest()
+        return Hello(node=self.node, proto=PROTO, members=digest, nonce=self.nonce, fresh=self.is_fresh)
 
 
 @final
@@ -73,7 +76,9 @@ class PeerLink(Talk):
         self._greeting.check(auth)
         if not self._calls:
             self.say(self._greeting.proof(), UNTAGGED, now)
-        self._tell(Opened(node=self.peer))
+        theirs = self._greeting.theirs
+        assert theirs is not None
+        self._tell(Opened(node=self.peer, is_fresh=theirs.fresh))
 
     def _bad(self, bad: BadLine, now: float) -> None:
         raise PeerError(bad.why)

@@ -120,6 +120,13 @@ class _Box:
         self.after, self.is_compared, self.is_cut = "", False, False
 
 
+class _Fetching(NamedTuple):
+    """A text that was asked for: of which message, and of whom."""
+
+    guid: str
+    peer: str
+
+
 class _Page(NamedTuple):
     """Messages that have come whole, and wait for texts. `texts`: None if the other has it no more."""
 
@@ -148,8 +155,10 @@ class _Transfer:
         self.are_more = True
         self.box: _Box | None = None
         self.page: _Page | None = None
-        self.fetching: dict[str, str] = {}
-        """Tag of a FETCH that is not answered -> the message's GUID."""
+        self.fetching: dict[str, _Fetching] = {}
+        """Tag of a FETCH that is not answered -> what was asked."""
+        self.tried: dict[str, set[str]] = {}
+        """Message whose text the member has damaged -> who was asked for it."""
 
 
 @final
@@ -167,6 +176,8 @@ class Pulling:
         """What came of the last one that an operator asked for."""
         self._refused: Final[set[str]] = set()
         """Members that know more of our ops than we do."""
+        self._damaged: Final[set[str]] = set()
+        """Members that have a text damaged which nobody else has."""
 
     @property
     def peer(self) -> str:
@@ -175,7 +186,7 @@ class Pulling:
 
     def want(self, peer: Peer) -> None:
         """Ops are missing that this member has dropped from its journal."""
-        if self._now is None and peer.is_up and peer.name not in self._refused:
+        if self._now is None and peer.is_up and peer.name not in self._refused | self._damaged:
             self.core.note("resync_by_state", peer.name)
             self._now = _Transfer(peer.name)
             self._go_on(self._now)
@@ -196,8 +207,17 @@ class Pulling:
 
     def link_down(self, peer: str) -> None:
         self._refused.discard(peer)
-        if self.peer == peer:
+        now = self._now
+        if now is not None and now.peer == peer:
             self._give_up()
+        elif now is not None:
+            for tag in [tag for tag, fetching in now.fetching.items() if fetching.peer == peer]:
+                if self._now is now:
+                    self._fetch_elsewhere(now, now.fetching.pop(tag).guid)
+
+    def forgive(self) -> None:
+        """Members may have mended their texts."""
+        self._damaged.clear()
 
     # What the member says
 
@@ -247,14 +267,39 @@ class Pulling:
     def text_came(self, peer: str, tag: str, answer: Command, text: str) -> None:
         """The answer to a FETCH; `text` names what came in the drop folder."""
         now = self._now
-        guid = now.fetching.pop(tag, None) if now is not None and now.peer == peer else None
-        if now is None or guid is None or now.page is None:
+        asked = now.fetching.get(tag) if now is not None else None
+        if now is None or asked is None or asked.peer != peer or now.page is None:
             self.core.let_go(text)
             return
-        now.page.texts[guid] = Text(text) if isinstance(answer, Ok) and text else None
+        del now.fetching[tag]
+        is_it = isinstance(answer, Ok) and bool(text) and _is_wanted(answer, now.page.known[asked.guid])
+        is_gone = isinstance(answer, No) and answer.reason is Reason.NOUID and peer == now.peer
+        if not is_it and not is_gone:
+            self.core.let_go(text)
+            self._fetch_elsewhere(now, asked.guid)
+            return
+        now.page.texts[asked.guid] = Text(text) if is_it else None
         if not now.fetching:
             self._join(now, now.page)
             self._go_on(now)
+
+    def _fetch_elsewhere(self, now: _Transfer, guid: str) -> None:
+        """The member's text is damaged: somebody else may have it. If nobody has, it is tried anew after a time."""
+        assert now.box is not None
+        tried = now.tried.setdefault(guid, {now.peer})
+        peer = next((peer.name for peer in self.core.peers.values() if peer.is_up and peer.name not in tried), None)
+        if peer is None:
+            self._damaged.add(now.peer)
+            self._give_up()
+            return
+        tried.add(peer)
+        self._fetch(now, peer, self._row(now.box).user, guid)
+
+    def _fetch(self, now: _Transfer, peer: str, user: str, guid: str) -> None:
+        self._asked += 1
+        tag = f"{TEXT}{self._asked}"
+        now.fetching[tag] = _Fetching(guid, peer)
+        self.core.send(peer, Fetch(user=user, guid=guid), tag)
 
     # What is asked
 
@@ -377,10 +422,7 @@ class Pulling:
         now.page = _Page(question.guids, known, answer, {})
         for guid, each in known.items():
             if self.joiner.needs_text(question.user, question.box.text, each):
-                self._asked += 1
-                now.fetching[f"{TEXT}{self._asked}"] = guid
-        for tag, guid in now.fetching.items():
-            self.core.send(now.peer, Fetch(user=question.user, guid=guid), tag)
+                self._fetch(now, now.peer, question.user, guid)
         if not now.fetching:
             self._join(now, now.page)
 
@@ -432,6 +474,11 @@ class Pulling:
         self.core.jump(now.begin)
         self.core.note("resync_by_state_done", now.peer)
         self._on_end(now.peer)
+
+
+def _is_wanted(answer: Ok, known: Known) -> bool:
+    """Is it the text that was told of?"""
+    return known.row is None or not known.row.sums or answer.sum == known.row.sums
 
 
 def _shown(result: Resynced) -> str:

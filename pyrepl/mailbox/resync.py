@@ -12,6 +12,7 @@ begins with SYNC again.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final, NamedTuple, final
 
 from pyrepl.mailbox.answers import No, Ok, Reason
@@ -44,6 +45,8 @@ class Resync:
     def __init__(self, core: Core, now: float, pages: Pages) -> None:
         self.core: Final = core
         self.pulling: Final = Pulling(core, pages, self._sync)
+        self.on_synced: Callable[[str], None] = lambda peer: None
+        """Told of a member that has told all that it has."""
         self._asked = 0
         self._look_at = now
         self._told_held: Vector = ()
@@ -120,6 +123,8 @@ class Resync:
                 peer.tells(answer.held, self.core.causal.held)
                 if answer.left:
                     self._sync(peer.name)
+                else:
+                    self.on_synced(peer.name)
             elif isinstance(answer, No):
                 self.pulling.want(peer)
         elif tag in self._fetching:
@@ -181,6 +186,7 @@ class Resync:
         if now >= self._forgive_at:
             self._forgive_at = now + WRONG_PAUSE_S
             self._wrong.clear()
+            self.pulling.forgive()
         vector = self.core.journal.vector()
         for peer in self.core.peers.values():
             if peer.is_up and vector != self._told_held:

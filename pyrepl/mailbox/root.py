@@ -69,7 +69,7 @@ class Root:
         self.is_root = False
         """Is it the root of its epoch, cleared or not?"""
         self.row = row if row.root != name else row._replace(root="")
-        self.is_fresh = False
+        self.is_fresh = row.is_fresh
         """Without data: it neither votes nor claims."""
         self.is_shut_out = False
         """Somebody hears a root that this node does not: the others go on without it."""

@@ -26,6 +26,8 @@ class ClusterRow(NamedTuple):
     voted: str = ""
     origin: str = ""
     """The name in our own dots."""
+    is_fresh: bool = False
+    """There is no data yet that others may have (freshness.py)."""
 
 
 class BoxRow(NamedTuple):

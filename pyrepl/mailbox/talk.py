@@ -42,6 +42,8 @@ class Opened(Frozen):
     node: str = ""
     name: str = ""
     user: str = ""
+    is_fresh: bool = False
+    """The node has no data yet."""
 
 
 class Came(Frozen):

@@ -1700,6 +1700,21 @@ class MailboxResyncDone(Event):
 
 
 @final
+class MailboxFresh(Event):
+    about: str
+    TEXT: ClassVar[str] = (
+        "Mailboxes: fresh {about}: this node has no data yet, and votes for no root before it has that of another"
+        " member, or sees that a majority of them is new"
+    )
+
+
+@final
+class MailboxFreshOver(Event):
+    about: str
+    TEXT: ClassVar[str] = "Mailboxes: fresh_over {about}: from now on this node votes for who is the root"
+
+
+@final
 class MailboxDatabaseIsOld(Event):
     about: str
     LEVEL: ClassVar[Level] = Level.WARNING

@@ -3,13 +3,14 @@ one process a node, for all users."""
 
 from __future__ import annotations
 
+import shutil
 import ssl
 
 import pytest
 
 from pyrepl.mailbox.client import MailboxClient, MailboxError, Message
 from tests.fault.mailbox_cluster import USER, MailboxCluster, Writer
-from tests.peers.lab import Lab
+from tests.peers.lab import Lab, wait_until
 
 MAILS = 16
 
@@ -85,3 +86,24 @@ def test_links_and_mail_processes_by_tls(lab: Lab) -> None:
     assert [text for _, text in cluster.wait_equal().values()] == [b"hello" * 100_000]
     with pytest.raises(MailboxError, match="TLS only"):
         MailboxClient(address=address, secret=b"0123456789abcdef")
+
+
+def test_l1_a_node_whose_disk_was_lost_votes_when_it_has_what_the_others_have(lab: Lab) -> None:
+    cluster = MailboxCluster(lab, "abw")
+    cluster.start("a", "b", "w")
+    mail = cluster.client("a")
+    mail.create(USER, "INBOX")
+    mail.append(USER, "INBOX", b"kept by a", ["\\Seen"])
+    before = cluster.wait_equal()
+    cluster.nodes["b"].kill()
+    shutil.rmtree(cluster.folder("b"))
+    cluster.start("b")
+    b = cluster.nodes["b"]
+    assert "fresh b: this node has no data yet" in b.log()
+    b.wait_log("fresh_over b by a")
+    assert cluster.wait_equal() == before
+    cluster.nodes["a"].kill()
+    b_mail = cluster.client("b")
+    wait_until("b and the witness have a root", lambda: b.info("mailboxes")["mailbox_root"] == "b")
+    b_mail.append(USER, "INBOX", b"while a is off")
+    assert sorted(text for _, text in cluster.view("b").values()) == [b"kept by a", b"while a is off"]

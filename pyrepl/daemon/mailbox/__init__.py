@@ -8,6 +8,7 @@ The service:
                                  connections, and what passes between them and the machine
     dialer                       links to other members
     workers, text_writer         threads that wait for the disk
+    scrubber                     has them read texts again
     deeds, off                   the answers to MAILBOX
     figures, tally, lag          what INFO mailboxes shows, and what is counted for it
 
@@ -31,5 +32,6 @@ Messages, in Maildirs that a Dovecot serves:
     gate_room                    what gates need of the system:
     gate_watch                   who waits for a lock, and what Dovecot has done
     keeper, keeper_link          a process that keeps gates shut when the daemon is killed, and how it is told of them
+    text_reading                 a text compared with its checksums
     files                        the calls to the file system
 """

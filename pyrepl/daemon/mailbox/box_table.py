@@ -43,11 +43,14 @@ class BoxTable:
         """How many mailboxes there are."""
 
     def cluster(self) -> ClusterRow:
-        found = self._database.row("SELECT epoch, root, voted, origin FROM cluster")
-        return ClusterRow(*found) if found else ClusterRow()
+        found = self._database.row("SELECT epoch, root, voted, origin, fresh FROM cluster")
+        if not found:
+            return ClusterRow()
+        epoch, root, voted, origin, is_fresh = found
+        return ClusterRow(epoch, root, voted, origin, bool(is_fresh))
 
     def put_cluster(self, row: ClusterRow) -> None:
-        self._database.change("INSERT OR REPLACE INTO cluster VALUES (1, ?, ?, ?, ?)", *row)
+        self._database.change("INSERT OR REPLACE INTO cluster VALUES (1, ?, ?, ?, ?, ?)", *row)
 
     def held(self) -> dict[str, int]:
         return dict(self._database.rows("SELECT origin, seq FROM held"))

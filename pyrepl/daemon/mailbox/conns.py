@@ -162,7 +162,7 @@ class Conns:
             conn.refuse("what this node said before made the other begin again: it is not heard for a while")
         elif isinstance(conn.talk, PeerLink):
             self._teller.link_up(opened.node, conn.addr)
-            self.keeping.driver.tell(partial(self._link_up, conn, opened.node))
+            self.keeping.driver.tell(partial(self._link_up, conn, opened))
         else:
             self._came += 1
             name = f"{self._came}:{opened.name}"
@@ -264,14 +264,15 @@ class Conns:
 
     # In a round
 
-    def _link_up(self, conn: TalkConn, peer: str, node: Node, now: float) -> None:
+    def _link_up(self, conn: TalkConn, opened: Opened, node: Node, now: float) -> None:
+        peer = opened.node
         before = self.links.get(peer)
         if before is not None and before is not conn:
             node.link_down(peer, now)
             before.close("it was replaced by a newer one")
         if not conn.talk.is_over:
             self.links[peer] = conn
-            node.link_up(peer, now)
+            node.link_up(peer, now, is_fresh=opened.is_fresh)
 
     def _link_down(self, conn: TalkConn, peer: str, node: Node, now: float) -> None:
         if self.links.get(peer) is conn:

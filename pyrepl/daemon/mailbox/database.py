@@ -21,7 +21,7 @@ from typing import Any, Final, final
 from pyrepl.errors import PyreplError
 from pyrepl.temporary import make_private
 
-VERSION: Final = 3
+VERSION: Final = 4
 """Of the schema, in `PRAGMA user_version`; 0 is a new file's."""
 
 _SCHEMA: Final = """
@@ -64,6 +64,7 @@ CREATE TABLE owed (place INTEGER PRIMARY KEY AUTOINCREMENT, user TEXT NOT NULL, 
 CREATE INDEX owed_by_user ON owed (user, place);
 """,
     2: "CREATE TABLE ahead (origin TEXT PRIMARY KEY, seq INTEGER NOT NULL) WITHOUT ROWID;",
+    3: "ALTER TABLE cluster ADD COLUMN fresh INTEGER NOT NULL DEFAULT 0;",
 }
 """What makes the schema of each version that of the next."""
 

@@ -190,7 +190,9 @@ class MailboxServer(Service):
     # Connections
 
     def _introduction(self) -> Introduction:
-        return Introduction(self.conf.name, self.conf.members, self.conf.secret, self._randomness.replid())
+        keeping = self.conns.keeping
+        is_fresh = keeping is not None and keeping.driver.node.mastering.root.is_fresh
+        return Introduction(self.conf.name, self.conf.members, self.conf.secret, self._randomness.replid(), is_fresh)
 
     def _admit(self, wire: Wire) -> None:
         """Somebody came by the port: a node, or a mail process, as its first line will say."""

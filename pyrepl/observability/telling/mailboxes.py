@@ -79,5 +79,7 @@ def lines_about(about: str) -> dict[str, Callable[[], Event]]:
         "resync_by_state": lambda: events.MailboxResyncByState(about),
         "resync_by_state_done": lambda: events.MailboxResyncByStateDone(about),
         "resync_done": lambda: events.MailboxResyncDone(about),
+        "fresh": lambda: events.MailboxFresh(about),
+        "fresh_over": lambda: events.MailboxFreshOver(about),
         "database_is_old": lambda: events.MailboxDatabaseIsOld(about),
     }

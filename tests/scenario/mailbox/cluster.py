@@ -82,7 +82,7 @@ class Cluster:
     def link(self, one: str, other: str) -> None:
         self.up.add(frozenset((one, other)))
         for mine, peer in ((one, other), (other, one)):
-            self.nodes[mine].link_up(peer, self.now)
+            self.nodes[mine].link_up(peer, self.now, is_fresh=self.nodes[peer].mastering.root.is_fresh)
             self._after(mine)
         self.settle()
 

@@ -218,12 +218,15 @@ class History:
         self.world.run(self.world.now + STAYS_S)
 
     def _restore(self) -> None:
-        """Of a text of which no good copy is left anywhere, an operator has one."""
+        """Of a text of which no good copy is left anywhere, an operator has one. What was linked from a bad one since
+        it was read, the next pass finds."""
         stores = {name: host.store for name, host in self.world.hosts.items()}
         rotten = stores.pop(self.rotten, None)
         if rotten is not None:
             kept = {guid for store in stores.values() for _, guid in rotten.damaged if store.has_good_text(guid)}
             rotten.damaged = {(box, guid) for box, guid in rotten.damaged if guid in kept}
+            if rotten.damaged:
+                self.world.call(self.rotten, lambda node, now: node.scrubbing.begin())
 
     def _is_quiet(self) -> bool:
         """Have all the same, and is nothing under way any more?"""
@@ -234,6 +237,7 @@ class History:
             and all(node.core.causal.held == keepers[0].core.causal.held for node in keepers)
             and not any(node.core.unsettled or node.core.causal.count for node in keepers)
             and not any(node.core.missing or node.scrubbing.is_under_way for node in keepers)
+            and not any(host.store.damaged for host in self.world.hosts.values())
         )
 
     def _hang_up(self, client: Client) -> None:

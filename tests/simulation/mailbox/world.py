@@ -232,7 +232,9 @@ class World:
 
     def _link(self, one: str, other: str, is_up: bool) -> None:
         if is_up:
-            self.call(one, lambda node, now: node.link_up(other, now))
+            other_node = self.hosts[other].node
+            is_fresh = other_node is not None and other_node.mastering.root.is_fresh
+            self.call(one, lambda node, now: node.link_up(other, now, is_fresh=is_fresh))
         else:
             self.call(one, lambda node, now: node.link_down(other, now))
 

@@ -91,3 +91,8 @@ def test_nothing_is_heard_before_the_proof() -> None:
     link.receive(b"* ACK held=b:1\n", 0.0)
     [lost] = link.events()
     assert isinstance(lost, Lost) and "a command is not expected" in lost.reason
+
+
+def test_a_node_without_data_says_so() -> None:
+    a, b = met(introduction("a")._replace(is_fresh=True), introduction("b"))
+    assert a.events() == [Opened(node="b")] and b.events() == [Opened(node="a", is_fresh=True)]

@@ -277,3 +277,38 @@ def test_who_cannot_be_resynced_is_told_why() -> None:
     cluster.link("a", "b")
     cluster.said()
     assert resynced(cluster) == "OK"
+
+
+@pytest.mark.parametrize("is_anywhere", [True, False])
+def test_l8_a_text_that_the_member_has_damaged_is_asked_of_another(is_anywhere: bool) -> None:
+    cluster = apart("abc")
+    cluster.say("m1>a 9 SAVE alice INBOX uid=* guid=G9 size=4 received=1 sum=00000007 {text}")
+    cluster.say("m1>a 8 SAVE alice INBOX " + save("G10"))
+    cluster.said()
+    cluster.held |= {"a>b", "c>b"}
+    cluster.link("a", "b")
+    cluster.link("c", "b")
+    cluster.held.clear()
+    wrong, other = No(reason=Reason.FAILED, why="another text"), Ok(size=4, received=1, sum=(8,))
+    good = Ok(size=4, received=1, sum=(7,))
+    node = cluster.nodes["b"]
+    asked: list[str] = []
+    hear = node.hear
+
+    def hears(peer: str, tag: str, command: Command, text: str, now: float) -> None:
+        if tag[:1] == "t" and isinstance(command, Ok) and command.sum == (7,):
+            asked.append(peer)
+            command = wrong if peer == "a" else good if is_anywhere else other
+            text = "" if peer == "a" else text
+        hear(peer, tag, command, text, now)
+
+    node.hear = hears  # type: ignore[method-assign]
+    cluster.settle()
+    cluster.run(3.0)
+    assert asked[:2] == ["a", "c"]
+    has_it = "G9" in cluster.stores["b"].boxes.get(box_of(cluster), {})
+    assert has_it == is_anywhere and (cluster.rows["b"].held() == cluster.rows["a"].held()) == is_anywhere
+    if not is_anywhere:
+        node.hear = hear  # type: ignore[method-assign]
+        cluster.run(61.0)
+        assert cluster.rows["b"].held() == cluster.rows["a"].held(), "it is asked again"

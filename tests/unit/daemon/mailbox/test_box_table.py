@@ -23,8 +23,8 @@ def test_nothing_is_kept_at_first(rows: SqliteRows) -> None:
 
 def test_the_cluster_and_the_vector(rows: SqliteRows) -> None:
     rows.put_cluster(ClusterRow(4, "a", "b", "c~1"))
-    rows.put_cluster(ClusterRow(5, "b", "", "c~1"))
-    assert rows.cluster() == ClusterRow(5, "b", "", "c~1")
+    rows.put_cluster(ClusterRow(5, "b", "", "c~1", is_fresh=True))
+    assert rows.cluster() == ClusterRow(5, "b", "", "c~1", is_fresh=True)
     rows.put_held(Dot("a", 1))
     rows.put_held(Dot("b", 7))
     rows.put_held(Dot("a", 2**63 - 1))

@@ -1,0 +1,108 @@
+"""A node without data votes for nobody before it has what others have."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.scenario.mailbox.cluster import Cluster, ready, save
+from tests.simulation.mailbox.memory_rows import MemoryRows
+from tests.simulation.mailbox.model_store import ModelStore
+
+
+def is_fresh(cluster: Cluster, name: str) -> bool:
+    fresh = cluster.nodes[name].mastering.root.is_fresh
+    assert cluster.rows[name].cluster().is_fresh == fresh, "as it is kept"
+    return fresh
+
+
+def root(cluster: Cluster, name: str) -> str:
+    return cluster.nodes[name].mastering.root.root
+
+
+def lose_disk(cluster: Cluster, name: str) -> None:
+    cluster.rows[name], cluster.stores[name] = MemoryRows(), ModelStore(cluster.uids)
+
+
+@pytest.mark.parametrize(("names", "witnesses"), [("a", ""), ("ab", ""), ("abc", ""), ("abw", "w")])
+def test_a_new_cluster_votes_as_soon_as_a_majority_of_new_ones_is_linked(names: str, witnesses: str) -> None:
+    cluster = ready(names, witnesses)
+    assert not any(is_fresh(cluster, name) for name in names)
+    assert {root(cluster, name) for name in names} == {"a"}
+
+
+def test_one_that_is_alone_waits_for_a_majority() -> None:
+    cluster = Cluster("abc")
+    for name in "bc":
+        cluster.crash(name)
+    cluster.crash("a")
+    for name in "abc":
+        lose_disk(cluster, name)
+    cluster.start("a")
+    cluster.run(20.0)
+    assert is_fresh(cluster, "a") and root(cluster, "a") == ""
+    cluster.start("b")
+    assert not is_fresh(cluster, "a")
+    cluster.run(10.0)
+    assert root(cluster, "a") == root(cluster, "b") != "" and not is_fresh(cluster, "b")
+
+
+@pytest.mark.parametrize("is_lost", [False, True], ids=["disk kept", "disk lost"])
+def test_t10_who_lost_the_disk_neither_votes_nor_claims_until_another_has_told_all(is_lost: bool) -> None:
+    cluster = ready("abw", "w")
+    cluster.say("m1>a 1 SAVE alice INBOX " + save("G1"))
+    cluster.crash("a")
+    cluster.crash("b")
+    if is_lost:
+        lose_disk(cluster, "b")
+    cluster.start("b")
+    cluster.run(30.0)
+    assert (is_fresh(cluster, "b"), root(cluster, "b")) == ((True, "") if is_lost else (False, "b"))
+    cluster.start("a")
+    cluster.run(20.0)
+    assert not is_fresh(cluster, "b") and root(cluster, "a") == root(cluster, "b") != ""
+    one, other = cluster.views()
+    assert one == other and len(one) == 1
+
+
+def test_t10_it_is_fresh_over_a_restart_too() -> None:
+    cluster = ready("abw", "w")
+    cluster.crash("a")
+    cluster.crash("b")
+    lose_disk(cluster, "b")
+    for _ in range(2):
+        cluster.start("b")
+        cluster.run(1.0)
+        assert is_fresh(cluster, "b")
+        cluster.crash("b")
+
+
+def test_t10_a_witness_that_lost_its_disk_waits_for_links_to_a_majority() -> None:
+    cluster = ready("abw", "w")
+    for name in "abw":
+        cluster.crash(name)
+    lose_disk(cluster, "w")
+    cluster.start("w")
+    cluster.run(1.0)
+    assert is_fresh(cluster, "w")
+    cluster.start("b")
+    assert not is_fresh(cluster, "w")
+    cluster.run(20.0)
+    assert root(cluster, "w") == "b"
+    assert [notice.about for notice in cluster.nodes["w"].core.notices() if notice.name == "fresh_over"] == [
+        "w as a witness"
+    ]
+
+
+def test_a_link_that_went_does_not_count() -> None:
+    cluster = Cluster("abc")
+    for name in "abc":
+        cluster.crash(name)
+    lose_disk(cluster, "a")
+    cluster.start("a")
+    node = cluster.nodes["a"]
+    node.freshness.link_up("b", False)
+    node.freshness.link_down("b")
+    node.freshness.synced("b")
+    assert is_fresh(cluster, "a")
+    node.freshness.link_up("c", True)
+    assert not is_fresh(cluster, "a")
