@@ -107,21 +107,25 @@ class _Voters:
 
 def _skew(masters: list[Half], replicas: list[Half]) -> tuple[int, int]:
     """The replica's clock less the master's under which most attempts meet, and how many do; the smallest of equals."""
-    votes: Counter[int] = Counter()
-    exact: defaultdict[int, list[int]] = defaultdict(list)
     voters = _Voters(replicas[:VOTERS])
-    for master in masters[:VOTERS]:
-        for replica in voters.like(master):
-            if _fits(master, replica):
-                difference = replica.at_us - master.at_us
-                bucket = round(difference / BUCKET_US)
-                votes[bucket] += 1
-                exact[bucket].append(difference)
-    if not votes:
+    # What is left of _fits(): where no offsets are told, so many come here that a call for each would take longest.
+    apart = [
+        replica.at_us - master.at_us
+        for master in masters[:VOTERS]
+        for replica in voters.like(master)
+        if master.asked_replid is None or replica.asked_replid in (None, master.asked_replid)
+    ]
+    if not apart:
         return 0, 0
-    best = max(votes, key=lambda one: (votes[one], -abs(one), one))
-    near = sorted(exact[best])
-    return near[len(near) // 2], votes[best]
+    votes = Counter(map(_bucket, apart))
+    most = max(votes.values())
+    best = max((one for one, count in votes.items() if count == most), key=lambda one: (-abs(one), one))
+    near = sorted(one for one in apart if abs(one - best * BUCKET_US) <= BUCKET_US and _bucket(one) == best)
+    return near[len(near) // 2], most
+
+
+def _bucket(apart_us: int) -> int:
+    return round(apart_us / BUCKET_US)
 
 
 def _match(masters: list[Half], replicas: list[Half], skew: int, taken: set[str]) -> list[Match]:
