@@ -13,8 +13,10 @@ import sys
 import time
 from typing import Final
 
-from tests.fresh.root import SUITES, CannotBeMade, base, copy, run, tell
+from tests.fresh.root import BARE, copy, run
+from tests.peers.debian import PeerMissing
 from tests.peers.finder import ROOT
+from tests.peers.roots import SUITES, base
 
 FOLDER: Final = ROOT / "build" / "fresh"
 _APT: Final = "apt-get -q update >/dev/null; apt-get -q install -y --no-install-recommends"
@@ -31,11 +33,16 @@ STEPS: Final = {
 USUAL: Final = tuple(name for name in STEPS if name != "test")
 
 
+def tell(text: str) -> None:
+    """A line of progress."""
+    print(text, file=sys.stderr, flush=True)
+
+
 def passes(step: str, suite: str) -> bool:
     """Run it; was it good? Tells how long it took, and the end of its output if not."""
     root, log = FOLDER / f"{suite}-{step}", FOLDER / f"{suite}-{step}.log"
     log.unlink(missing_ok=True)
-    copy(base(SUITES[suite], FOLDER), root)
+    copy(base(SUITES[suite], FOLDER, BARE), root)
     clone = ["git", "clone", "-q", "--no-hardlinks", str(ROOT), str(root / "srv" / "pyrepl")]
     subprocess.run(clone, check=True)
     began = time.monotonic()
@@ -58,7 +65,7 @@ def main() -> int:
         parser.error(f"no such step: {', '.join(sorted(unknown))}; there are {', '.join(STEPS)}")
     try:
         passed = [passes(step, suite) for suite in options.suites for step in options.steps or USUAL]
-    except CannotBeMade as reason:
+    except PeerMissing as reason:
         tell(str(reason))
         return 1
     return 0 if all(passed) else 1

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import imaplib
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
+from types import MappingProxyType
 from typing import Final
 
 from tests.fault.mailbox_cluster import USER, MailboxCluster
@@ -69,10 +70,18 @@ def shown(session: imaplib.IMAP4) -> Shown:
 
 
 @contextmanager
-def dovecot_pair(lab: Lab, names: str = "ab", *, is_new: bool = True) -> Iterator[DovecotPair]:
-    """Nodes that have met, an INBOX if `is_new`, and Dovecots that told of no error."""
+def dovecot_pair(
+    lab: Lab, names: str = "ab", *, is_new: bool = True, versions: Mapping[str, str] = MappingProxyType({})
+) -> Iterator[DovecotPair]:
+    """Nodes that have met, an INBOX if `is_new`, and Dovecots that told of no error.
+
+    They are of this machine's version, or of the one that `versions` has for a node.
+    """
     with ExitStack() as stack:
-        dovecots = {name: stack.enter_context(Dovecot(users=[USER], is_ours=True)) for name in names}
+        dovecots = {
+            name: stack.enter_context(Dovecot(users=[USER], is_ours=True, version=versions.get(name, "")))
+            for name in names
+        }
         cluster = MailboxCluster(lab, names)
         pair = DovecotPair(cluster, dovecots, stack.enter_context(Proxy(cluster.ports["a"])))
         pair.start(*names)

@@ -26,6 +26,7 @@ from typing import Any, Final, Self
 from tests.peers import finder
 from tests.peers.lab import LabError, die_with_parent, wait_until
 from tests.peers.ports import HOST, free_port
+from tests.peers.roots import entering
 
 PASSWORD: Final = "secret"
 _STOP_S: Final = 20
@@ -66,8 +67,12 @@ class Dovecot:
         settings: str = "",
         *,
         is_ours: bool = False,
+        version: str = "",
     ) -> None:
-        """`settings` are lines of its configuration besides. `is_ours`: the Maildirs belong to the test's own user."""
+        """`settings` are lines of its configuration besides. `is_ours`: the Maildirs belong to the test's own user.
+
+        `version` is "2.3" or "2.4", none for this machine's own; another than that is for root, with `is_ours`.
+        """
         self.imap_port, self.lmtp_port = free_port(), free_port()
         self.folder = Path(tempfile.mkdtemp(prefix="pyrepl-dovecot-"))
         self.maildirs = self.folder / "mail"
@@ -77,6 +82,10 @@ class Dovecot:
         self._process: subprocess.Popen[bytes] | None = None
         self._owner = owner()
         self._is_mapped = is_ours and os.geteuid() == 0
+        own = finder.version(finder.DOVECOT)[:3]
+        self.version = version or own
+        self._root = finder.dovecot_root(version) if self.version != own else None
+        assert self._root is None or self._is_mapped
 
     def __enter__(self) -> Self:
         try:
@@ -103,6 +112,8 @@ class Dovecot:
         if self._is_mapped:
             ids = f"--map-user={self._owner.pw_uid}", f"--map-group={self._owner.pw_gid}"
             command = ["unshare", "--user", *ids, "--", *command]
+        if self._root is not None:
+            command = [*entering(self._root, [self.folder]), *command]
         with (self.folder / "out").open("ab") as out:
             self._process = subprocess.Popen(
                 command, stdout=out, stderr=out, cwd="/", preexec_fn=die_with_parent, start_new_session=True, **as_user
@@ -158,9 +169,8 @@ class Dovecot:
 
     def _configuration(self) -> str:
         me, group = self._owner.pw_name, grp.getgrgid(self._owner.pw_gid).gr_name
-        is_old = finder.version(finder.DOVECOT).startswith("2.3.")
         return f"""
-{self._of_2_3() if is_old else self._of_2_4()}
+{self._of_2_3() if self.version == "2.3" else self._of_2_4()}
 base_dir = {self.folder}/run
 state_dir = {self.folder}/state
 log_path = {self.folder}/log

@@ -27,7 +27,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final, NamedTuple, TypeAlias
 
-from tests.peers import debian
+from tests.peers import debian, roots
 from tests.peers.debian import PeerMissing, Source
 
 ROOT: Final = Path(__file__).resolve().parents[2]
@@ -124,7 +124,8 @@ LEAST_JAVA: Final = 17
 
 DOVECOT: Final = "dovecot"
 DOVECOT_PACKAGES: Final = ("dovecot-imapd", "dovecot-lmtpd")
-DOVECOT_VERSIONS: Final = ("2.3.", "2.4.")
+DOVECOT_VERSIONS: Final = {"2.3": "bookworm", "2.4": "trixie"}
+"""How they begin, and the release of Debian that has each."""
 
 COMPILERS: Final = {"make": "make", "gcc": "gcc", "g++": "g++"}
 """What building a server needs: programs, and the Debian package of each."""
@@ -244,11 +245,21 @@ def dovecot() -> Path:
         debian.install(DOVECOT_PACKAGES)
     found = shutil.which("dovecot", path=f"{os.environ.get('PATH', '')}:/usr/sbin")
     said = _says([found, "--version"]) if found else ""
-    if found is None or not said.startswith(DOVECOT_VERSIONS):
-        raise PeerMissing(
-            f"the tests need Dovecot {'* or '.join(DOVECOT_VERSIONS)}*, and {found or 'nothing'} says {said!r}"
-        )
+    if found is None or said[:3] not in DOVECOT_VERSIONS:
+        wanted = " or ".join(DOVECOT_VERSIONS)
+        raise PeerMissing(f"the tests need Dovecot {wanted}, and {found or 'nothing'} says {said!r}")
     return Path(found)
+
+
+@functools.cache
+def dovecot_root(version: str) -> Path:
+    """The root of the Debian that has this version, "2.3" or "2.4", with it installed; a minute to make, once.
+
+    Raises PeerMissing, for those who are not root too; KeyError for another version.
+    """
+    suite = roots.SUITES[DOVECOT_VERSIONS[version]]
+    with _locked():
+        return roots.base(suite, PEERS_DIR / f"dovecot-{version}", DOVECOT_PACKAGES)
 
 
 @functools.cache
