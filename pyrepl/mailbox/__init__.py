@@ -44,7 +44,7 @@ Mail processes:
     tasks                what the node does itself under masterships
     acks                 who waits until another node has an op
     mail_side            everything else
-    renewing             a new UIDVALIDITY, as an operator asks
+    renewing, uniting    a new UIDVALIDITY, and one mailbox of two of one name, as an operator asks
 
 A Dovecot that knows nothing of us:
     gates, gate_states   it waits for lock files, which is its LOCK

@@ -34,6 +34,7 @@ from pyrepl.mailbox.scrubbing import Scrubbing
 from pyrepl.mailbox.tasks import Fail
 from pyrepl.mailbox.telling import tell
 from pyrepl.mailbox.uids import MASTER
+from pyrepl.mailbox.uniting import Uniting
 from pyrepl.mailbox.verbs import (
     Ack,
     Boxes,
@@ -95,6 +96,7 @@ class Node:
         self.scrubbing: Final = Scrubbing(self.core)
         self.checks: Final = Checks(self.core)
         self.mail: Final = MailSide(self.core, self.mastering, self.saving, self.checks, options.unix_s)
+        self.uniting: Final = Uniting(self.core, self.mastering, self.saving)
         self.renewing: Final = Renewing(self.core, self.saving, options.unix_s)
         self.gates: Final = None if guard is None else Gates(self.core, self.mastering, self.saving, guard)
         self.folders: Final = None if guard is None or self.gates is None else Folders(self.core, self.gates, guard)
@@ -113,6 +115,11 @@ class Node:
     def renew(self, client: str, tag: str, box: BoxRow, now: float) -> None:
         """A new UIDVALIDITY for a mailbox; answered as a command of a mail process is."""
         self.renewing.renew(client, tag, box, now)
+        self._finish(now)
+
+    def unite(self, client: str, tag: str, user: str, now: float) -> None:
+        """Make one of a user's mailboxes that want one name; answered as a command of a mail process is."""
+        self.uniting.unite(client, tag, user, now)
         self._finish(now)
 
     def resync_by_state(self, client: str, tag: str, user: str, box: str, now: float) -> None:

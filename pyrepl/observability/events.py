@@ -1715,6 +1715,12 @@ class MailboxFreshOver(Event):
 
 
 @final
+class MailboxUnited(Event):
+    about: str
+    TEXT: ClassVar[str] = "Mailboxes: united {about}: two mailboxes of this name are one now"
+
+
+@final
 class MailboxDatabaseIsOld(Event):
     about: str
     LEVEL: ClassVar[Level] = Level.WARNING

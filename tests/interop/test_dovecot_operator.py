@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.fault.mailbox_cluster import USER
 from tests.interop.dovecot_pair import append, dovecot_pair, shown
-from tests.peers.lab import Lab, wait_until
+from tests.peers.lab import Lab, Node, wait_until
+from tests.peers.wire import ErrorReply
 
 TEXT = b"Subject: one\r\n\r\nline\r\n"
 
@@ -32,6 +35,42 @@ def test_mail_that_was_there_before_joins_and_is_on_both(lab: Lab) -> None:
         assert append(pair.imap("b"), TEXT) == 5
         assert append(one, TEXT) == 6
         pair.wait_equal(pair.imap("a"), pair.imap("b"))
+
+
+def test_l1_mail_that_was_on_both_before_and_was_never_replicated_becomes_one_mailbox(lab: Lab) -> None:
+    with dovecot_pair(lab, is_new=False) as pair:
+        sessions = pair.imap("a"), pair.imap("b")
+        for session, numbers in zip(sessions, ((1, 2, 3), (2, 4)), strict=True):
+            for number in numbers:
+                date = f'"0{number}-Jan-2026 10:00:00 +0000"'
+                assert session.append("INBOX", "(\\Seen)" if number % 2 else "", date, TEXT * number)[0] == "OK"
+        sessions[1].store("1", "+FLAGS", "(\\Flagged work)")
+        for session in sessions:
+            session.logout()
+        a, b = pair.cluster.nodes["a"], pair.cluster.nodes["b"]
+        assert a.call("MAILBOX", "JOIN", USER) == "OK"
+        wait_until("both mailboxes are everywhere", lambda: has_boxes(a, b"INBOX", b"INBOX (2)"))
+        for name, count in (("INBOX", 3), ("INBOX (2)", 2)):
+            wait_until(name, lambda: len(a.call("MAILBOX", "MESSAGES", USER, name, "0", "9")) == count)  # noqa: B023
+        pair.cluster.client("a").check()
+        assert b.call("MAILBOX", "JOIN", USER) == "OK"
+        b.wait_log("united alice INBOX")
+        for node in (a, b):
+            wait_until("one mailbox", lambda: has_boxes(node, b"INBOX"))  # noqa: B023
+        with pytest.raises(ErrorReply, match="alice has mailboxes here already, and no two of one name"):
+            b.call("MAILBOX", "JOIN", USER)
+        wait_until("four mails on a", lambda: len(shown(pair.imap("a"))) == 4)
+        wait_until("four mails on b", lambda: len(shown(pair.imap("b"))) == 4)
+        found = pair.wait_equal(pair.imap("a"), pair.imap("b"))
+        assert [flags for flags, _ in found.values()] == [{"\\Seen"}, {"\\Flagged", "work"}, {"\\Seen"}, set()]
+        assert append(pair.imap("b"), TEXT) == 5 and append(pair.imap("a"), TEXT) == 6
+
+
+def has_boxes(node: Node, *names: bytes) -> bool:
+    try:
+        return [each[each.index(b"name") + 1] for each in node.call("MAILBOX", "INFO", USER)] == list(names)
+    except ErrorReply:
+        return False
 
 
 def test_a_new_uidvalidity_and_a_node_that_leaves(lab: Lab) -> None:

@@ -75,7 +75,7 @@ def mailbox_renew(call: Call, user: bytes, box: bytes) -> AskMailboxes:
 
 @command("MAILBOX|JOIN", arity=3, flags=_FLAGS, group="server", since=_SINCE)
 def mailbox_join(call: Call, user: bytes) -> AskMailboxes:
-    """Keep the mailboxes of a user from now on that are in the Maildir of this node already"""
+    """Keep the mailboxes of a user that are in the Maildir of this node already, and make one of two of one name"""
     return AskMailboxes(MailboxQuestion.JOIN, _text(user))
 
 
@@ -136,6 +136,7 @@ def mailbox_help(call: Call) -> list[Simple]:
         "    Give the mailbox a new UIDVALIDITY, and its messages UIDs from 1 on.",
         "JOIN <user>",
         "    Keep the mailboxes of a user from now on that are in the Maildir of this node already.",
+        "    Of two mailboxes of one name it makes one.",
         "RESYNC <user> [<mailbox>]",
         "    Compare them with another node's now, and take what is missing here; answered with what differed.",
         "SCRUB",

@@ -80,6 +80,13 @@ class MailboxDeeds:
                 lambda node, now: _renew(node, name, effect, now),
                 lambda answer: waits.finish(client_id, _renewed(answer)),
             )
+        elif effect.question is MailboxQuestion.JOIN:
+            name = f"join {client_id}"
+            self._conns.ask_by(
+                name,
+                lambda node, now: _join(node, name, effect.user, now),
+                lambda answer: waits.finish(client_id, _renewed(answer)),
+            )
         elif effect.question is MailboxQuestion.RESYNC:
             name = f"resync {client_id}"
             self._conns.ask_by(
@@ -104,8 +111,6 @@ class MailboxDeeds:
                 return _messages(node, effect)
             if question is MailboxQuestion.ALLOW:
                 return _allow(node, effect, now)
-            if question is MailboxQuestion.JOIN:
-                return _join(node, effect.user, now)
             if question is MailboxQuestion.SCRUB:
                 return _scrub(node)
             if question in (MailboxQuestion.LEAVE, MailboxQuestion.LEAVE_FORCE):
@@ -254,14 +259,23 @@ def _scrubbed(node: Node) -> Reply:
     }
 
 
-def _join(node: Node, user: str, now: float) -> Reply:
-    KINDS["User"].parse(user)
-    if node.folders is None:
-        raise CommandError("ERR JOIN needs mailbox-gate on, as a Dovecot may be writing to the Maildir")
-    if view(node.core.rows, user):
-        raise CommandError(f"ERR {user} has mailboxes here already: see MAILBOX INFO")
-    node.folders.join(user, now)
-    return OK
+def _join(node: Node, name: str, user: str, now: float) -> None:
+    """In a round: it answers `name`."""
+    why = ""
+    try:
+        KINDS["User"].parse(user)
+    except PeerError as error:
+        why = str(error)
+    if not why and node.uniting.doubles(user):
+        node.unite(name, "1", user, now)
+        return
+    if not why and view(node.core.rows, user):
+        why = f"{user} has mailboxes here already, and no two of one name: see MAILBOX INFO"
+    elif not why and node.folders is None:
+        why = "JOIN needs mailbox-gate on, as a Dovecot may be writing to the Maildir"
+    if not why and node.folders is not None:
+        node.folders.join(user, now)
+    node.core.reply(name, "1", No(reason=Reason.EXISTS, why=why) if why else Ok())
 
 
 def _renew(node: Node, name: str, effect: AskMailboxes, now: float) -> None:

@@ -81,5 +81,6 @@ def lines_about(about: str) -> dict[str, Callable[[], Event]]:
         "resync_done": lambda: events.MailboxResyncDone(about),
         "fresh": lambda: events.MailboxFresh(about),
         "fresh_over": lambda: events.MailboxFreshOver(about),
+        "united": lambda: events.MailboxUnited(about),
         "database_is_old": lambda: events.MailboxDatabaseIsOld(about),
     }

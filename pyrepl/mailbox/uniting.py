@@ -1,0 +1,156 @@
+"""MAILBOX JOIN of a user whose mail was in the Maildirs of two nodes: mailboxes of one name become one.
+
+Two Maildirs that were never replicated are two mailboxes of each name, one of them called `name (2)`. Of these the one
+with more messages stays, with its UIDs. The others' messages are looked for there: one with the same date, size and
+checksums, hence with the same Message-ID, is the same message, and the flags of both are set. All other messages are
+copied, in their order, under new UIDs; then the other mailbox is deleted. For each mailbox that goes, all of this is
+one transaction, under the masterships of both, put together of ops that every node knows.
+
+Not here: who may have masterships (tasks.py), and what is in Maildirs already (folders.py).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import Final, NamedTuple, TypeAlias, final
+
+from pyrepl.mailbox.answers import No, Ok, Reason
+from pyrepl.mailbox.boxes import view
+from pyrepl.mailbox.core import Core
+from pyrepl.mailbox.journal_ops import by_guid
+from pyrepl.mailbox.mastering import Mastering
+from pyrepl.mailbox.portions import portions
+from pyrepl.mailbox.rows import BoxRow, MessageRow
+from pyrepl.mailbox.saving import Saving
+from pyrepl.mailbox.uids import NO_UID, WHY_NO_UID
+from pyrepl.mailbox.verbs import Copy, Delete, Op, Store, Subscribe
+from pyrepl.mailbox.words import APART, Token, ranges
+
+_Key: TypeAlias = tuple[int, int, tuple[int, ...]]
+
+
+class Pair(NamedTuple):
+    """Mailboxes of one name, by GUID: the one that stays, and one that goes."""
+
+    stays: str
+    goes: str
+
+
+@final
+class Uniting:
+    """Answers as a mail process is answered."""
+
+    def __init__(self, core: Core, mastering: Mastering, saving: Saving) -> None:
+        self._core: Final = core
+        self._mastering: Final = mastering
+        self._saving: Final = saving
+
+    def doubles(self, user: str) -> list[Pair]:
+        """The user's mailboxes that want a name which another one has."""
+        by_name: dict[str, list[BoxRow]] = {}
+        for guid in view(self._core.rows, user):
+            box = self._core.rows.box(guid)
+            assert box is not None
+            by_name.setdefault(box.name, []).append(box)
+        found = []
+        for boxes in by_name.values():
+            if len(boxes) > 1:
+                counts = Counter({box.guid: sum(1 for _ in self._core.rows.messages(box.guid)) for box in boxes})
+                boxes.sort(key=lambda box: (-counts[box.guid], box.created_stamp, box.guid))
+                found += [Pair(boxes[0].guid, box.guid) for box in boxes[1:]]
+        return found
+
+    def unite(self, client: str, tag: str, user: str, now: float) -> None:
+        """OK when no two mailboxes of the user want one name; NO if masterships cannot be had."""
+        found = self.doubles(user)
+        if not found:
+            self._core.reply(client, tag, Ok())
+            return
+
+        def run(tokens: dict[str, Token], now: float) -> None:
+            why = self._refusal(found[0], tokens)
+            if why is not None:
+                self._core.reply(client, tag, why)
+            else:
+                self.unite(client, tag, user, now)
+
+        def fail(reason: Reason, now: float) -> None:
+            self._core.reply(client, tag, No(reason=reason))
+
+        self._saving.tasks.add(set(found[0]), run, fail, now)
+
+    def _refusal(self, pair: Pair, tokens: dict[str, Token]) -> No | None:
+        """Make one mailbox of two; why that cannot be, if so."""
+        if any(token.term == APART for token in tokens.values()):
+            return No(reason=Reason.APART)
+        stays, goes = (self._core.rows.box(guid) for guid in pair)
+        assert stays is not None and goes is not None
+        if pair not in self.doubles(stays.user):
+            # Somebody else did something about it meanwhile.
+            return None
+        ops = self._ops(stays, goes, tokens[stays.guid])
+        if ops is None:
+            return No(reason=Reason.FAILED, why=WHY_NO_UID)
+        self._core.do(ops)
+        self._core.note("united", f"{stays.user} {stays.name}")
+        return None
+
+    def _ops(self, stays: BoxRow, goes: BoxRow, token: Token) -> list[Op] | None:
+        """None if there are not UIDs enough."""
+        core = self._core
+        lacking, added = _compared(core.rows.messages(stays.guid), core.rows.messages(goes.guid))
+        uid = self._mastering.first_uid(stays, token)
+        if uid + len(lacking) > NO_UID:
+            return None
+        ops: list[Op] = []
+        for part in portions(lacking):
+            uids = range(uid, uid := uid + len(part))
+            guids = tuple(row.guid for row in part)
+            ops.append(
+                Copy(
+                    user=goes.user, box=by_guid(goes), to=by_guid(stays), touids=ranges(uids), guids=guids, token=token
+                )
+            )
+        ops += [
+            Store(user=stays.user, box=by_guid(stays), guids=tuple(part), add=flags)
+            for flags, named in sorted(added.items())
+            for part in portions(named)
+        ]
+        if goes.subscribed and not stays.subscribed:
+            stamp = core.journal.next_stamp(stays.user)
+            ops.append(Subscribe(user=stays.user, box=by_guid(stays), stamp=stamp))
+        stamp = core.journal.next_stamp(goes.user)
+        ops.append(Delete(user=goes.user, box=by_guid(goes), stamp=stamp, known=core.journal.vector()))
+        if lacking:
+            self._saving.order(stays.guid).passed(uid - 1)
+        return ops
+
+
+def _key(row: MessageRow) -> _Key:
+    return row.received, row.size, row.sums
+
+
+def _compared(
+    stays: Iterable[MessageRow], goes: Iterable[MessageRow]
+) -> tuple[list[MessageRow], dict[tuple[str, ...], list[str]]]:
+    """The messages that only the other has, by UID, those without one last; and by flags the messages that get them."""
+    there: dict[_Key, list[MessageRow]] = {}
+    by_name = {row.guid: row for row in stays}
+    for row in by_name.values():
+        if row.sums:
+            there.setdefault(_key(row), []).append(row)
+    lacking: list[MessageRow] = []
+    added: dict[tuple[str, ...], list[str]] = {}
+    for row in sorted(goes, key=lambda row: (not row.uid, row.uid)):
+        same = by_name.get(row.guid)
+        alike = there.get(_key(row), [])
+        if same is None and alike:
+            # Each counts once: the same mail may have been delivered twice.
+            same = alike.pop(0)
+        if same is None:
+            lacking.append(row)
+        missing = tuple(sorted(set(row.set_flags()) - set(same.set_flags() if same is not None else ())))
+        if missing:
+            added.setdefault(missing, []).append(same.guid if same is not None else row.guid)
+    return lacking, added

@@ -1,0 +1,108 @@
+"""Two mailboxes of one name become one: what is the same is found, nothing is lost, nothing is there twice."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pyrepl.mailbox.boxes import view
+from pyrepl.mailbox.mail_side import MailSide
+from tests.scenario.mailbox.cluster import Cluster, ready
+
+Mail = tuple[str, int, str]
+"""GUID, what its text is, flags."""
+
+
+def doubles(one: list[Mail], other: list[Mail], names: str = "ab") -> Cluster:
+    """A cluster whose user has two mailboxes that want the name INBOX, as after JOIN on two nodes."""
+    cluster = ready(names)
+    for name, mails in (("INBOX", one), ("Other", other)):
+        if name == "Other":
+            cluster.say("m1>a 0 CREATE alice Other")
+        for number, (guid, text, flags) in enumerate(mails):
+            what = f"uid=* guid={guid} size=4 received=1 sum={text:08x} flags={flags or '()'}"
+            cluster.say(f"m1>a {number} SAVE alice {name} {what} {{text}}")
+    cluster.say("m1>a 8 SUBSCRIBE alice Other")
+    mine = MailSide.find
+    # A name that is taken is refused to mail programs; two nodes that are apart can give it.
+    MailSide.find = lambda self, user, box: None if box.text == "INBOX" else mine(self, user, box)  # type: ignore[method-assign]
+    try:
+        cluster.say("m1>a 9 RENAME alice Other to=INBOX")
+    finally:
+        MailSide.find = mine  # type: ignore[method-assign]
+    cluster.run(2.0)
+    assert sorted(name for name, _ in view(cluster.rows["b"], "alice").values()) == ["INBOX", "INBOX (2)"]
+    cluster.said()
+    return cluster
+
+
+def unite(cluster: Cluster, node: str = "b") -> list[str]:
+    cluster.nodes[node].unite("op", "1", "alice", cluster.now)
+    cluster._after(node)
+    cluster.settle()
+    cluster.run(2.0)
+    return [line.split(" ", 1)[1] for line in cluster.said() if line.startswith(f"{node}>op")]
+
+
+def test_l1_the_larger_one_keeps_its_uids_and_gets_what_it_lacks() -> None:
+    one = [("a1", 1, "\\Seen"), ("a2", 2, "")]
+    other = [("b1", 2, "\\Flagged"), ("b2", 3, "work"), ("b3", 4, "")]
+    cluster = doubles(one, other)
+    assert unite(cluster) == ["1 OK"]
+    seen, flagged, work = ("\\Seen",), ("\\Flagged",), ("work",)
+    wanted = {"INBOX/b1": (1, flagged), "INBOX/b2": (2, work), "INBOX/b3": (3, ()), "INBOX/a1": (4, seen)}
+    assert cluster.views() == [wanted] * 2
+    assert [subscribed for _, subscribed in view(cluster.rows["a"], "alice").values()] == [True]
+    assert unite(cluster) == ["1 OK"] and cluster.views() == [wanted] * 2
+    assert [notice.about for notice in cluster.nodes["b"].core.notices() if notice.name == "united"] == ["alice INBOX"]
+
+
+def test_the_same_mail_twice_stays_twice_and_the_flags_of_both_are_set() -> None:
+    cluster = doubles([("a1", 1, "\\Seen"), ("a2", 1, ""), ("a3", 5, "")], [("b1", 1, "\\Flagged"), ("b2", 1, "")])
+    unite(cluster)
+    assert cluster.views()[0] == {
+        "INBOX/a1": (1, ("\\Flagged", "\\Seen")),
+        "INBOX/a2": (2, ()),
+        "INBOX/a3": (3, ()),
+    }
+
+
+def test_one_guid_in_both_is_one_message() -> None:
+    cluster = doubles([("a1", 1, ""), ("a2", 2, "")], [("a1", 1, "work")])
+    unite(cluster)
+    assert cluster.views()[1] == {"INBOX/a1": (1, ("work",)), "INBOX/a2": (2, ())}
+
+
+def test_nothing_is_changed_where_the_masterships_cannot_be_had() -> None:
+    cluster = doubles([("a1", 1, "")], [("b1", 2, "")])
+    cluster.say("m1>a 5 LOCK alice INBOX")
+    before = cluster.views()
+    assert unite(cluster) == []
+    cluster.run(12.0)
+    assert [line for line in cluster.said() if line.startswith("b>op")] == ["b>op 1 NO TIMEOUT"]
+    assert cluster.views() == before
+
+
+MAILS = st.lists(st.tuples(st.integers(1, 5), st.sampled_from(["", "\\Seen", "work"])), max_size=6)
+
+
+@settings(max_examples=60, deadline=None)
+@given(MAILS, MAILS)
+def test_each_text_is_as_often_there_as_in_the_mailbox_that_had_more_of_it(
+    one: list[tuple[int, str]], other: list[tuple[int, str]]
+) -> None:
+    cluster = doubles(
+        [(f"a{place}", *mail) for place, mail in enumerate(one)],
+        [(f"b{place}", *mail) for place, mail in enumerate(other)],
+    )
+    unite(cluster)
+    first, second = cluster.views()
+    assert first == second
+    [box] = view(cluster.rows["a"], "alice")
+    rows = list(cluster.rows["a"].messages(box))
+    assert Counter(row.sums[0] for row in rows) == Counter(text for text, _ in one) | Counter(text for text, _ in other)
+    flags = {(row.sums[0], flag) for row in rows for flag in row.set_flags()}
+    assert flags == {(text, flag) for text, flag in (*one, *other) if flag}
+    assert len({row.uid for row in rows}) == len(rows)
