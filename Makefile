@@ -21,7 +21,7 @@ PIP := $(BIN)/pip install -q --disable-pip-version-check
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo demo-mailboxes build test test-pure matrix simulate fuzz bench lint format site man picture dist fresh peers clean
+.PHONY: help demo demo-mailboxes build test test-pure matrix simulate fuzz bench lint format site man picture changelog dist fresh peers clean
 
 help:
 	@echo "make demo     a master, a replica, a cut and its healing, on this machine, in a minute"
@@ -40,6 +40,7 @@ help:
 	@echo "make man      pages for man(1), in build/manual/man"
 	@echo "make picture  the picture of README.md, anew"
 	@echo "make dist     a release, in dist/: sdist and wheel, built twice to the same bytes, and an SBOM"
+	@echo "make changelog  what is in changelog.d goes into CHANGELOG.md, for a release"
 	@echo "make fresh    the demo, and the ways to install, on bare roots of Debian 12, 13 and Ubuntu 24.04 (SUITES, STEPS)"
 	@echo "make clean    remove .venv and .peers"
 
@@ -152,6 +153,10 @@ dist: .venv/.for-dist
 	$(BIN)/check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/release.yml
 	$(BIN)/zizmor --offline --quiet .github/workflows/release.yml
 	$(BIN)/python -m release dist
+
+# Before the tag of a release: gathers changelog.d into CHANGELOG.md, under the version of pyrepl/__init__.py.
+changelog: .venv/.for-dist
+	$(BIN)/towncrier build --yes --version $$($(BIN)/python -c 'import pyrepl; print(pyrepl.VERSION)')
 
 # Roots of Debian 12 and 13 and Ubuntu 24.04, in build/fresh; as root. STEPS and SUITES choose: tests/fresh/__main__.py has what there is.
 STEPS ?=

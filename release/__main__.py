@@ -7,6 +7,7 @@ wheel is for the Python and the machine that run this: it has the compiled form 
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -38,10 +39,16 @@ def make(source: Path, out: Path) -> list[Path]:
     return sorted(out.iterdir())
 
 
-def why_wrong_tag() -> str | None:
-    """What is wrong with the tag of this commit; None if it has none, or the one of the version."""
-    tags = said(["git", "-C", str(ROOT), "tag", "--points-at", "HEAD"]).split()
-    return f"the version is {VERSION}, and the tag {tags}" if tags and f"v{VERSION}" not in tags else None
+def why_wrong_tag(tags: list[str], changelog: str, fragments: list[str]) -> str | None:
+    """What is wrong with a commit that has these tags, CHANGELOG.md and names in changelog.d; None if it has no tag."""
+    if not tags:
+        return None
+    if f"v{VERSION}" not in tags:
+        return f"the version is {VERSION}, and the tag {', '.join(tags)}"
+    if re.search(rf"^## {re.escape(VERSION)} \(\d{{4}}-\d\d-\d\d\)$", changelog, re.MULTILINE) is None:
+        return f"CHANGELOG.md has no line '## {VERSION} (YEAR-MONTH-DAY)': make changelog"
+    left = sorted(set(fragments) - {"README.md"})
+    return f"changelog.d has {', '.join(left)}, which no release tells of: make changelog" if left else None
 
 
 def bill_of_materials(wheel: Path, folder: Path, target: Path) -> None:
@@ -63,7 +70,9 @@ def said(command: list[str]) -> str:
 
 def release(out: Path) -> None:
     """All of it. Raises NotGood."""
-    if wrong := why_wrong_tag():
+    tags = said(["git", "-C", str(ROOT), "tag", "--points-at", "HEAD"]).split()
+    fragments = [path.name for path in (ROOT / "changelog.d").iterdir()]
+    if wrong := why_wrong_tag(tags, (ROOT / "CHANGELOG.md").read_text(), fragments):
         raise NotGood(wrong)
     work = ROOT / "build" / "release"
     files = make(work / "source", out)

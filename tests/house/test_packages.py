@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import configparser
+import tomllib
 
 from tests.house.source import ROOT, python, shown
 
@@ -39,3 +40,13 @@ def test_every_extra_is_told_of() -> None:
     extras = set(_setup()["options.extras_require"]) - {"bench", "test"}
     page = (ROOT / "docs" / "howto" / "service.md").read_text()
     assert {name for name in extras if f"\n| `{name}` | " not in page} == set()
+
+
+def test_every_change_of_the_next_release_is_of_a_kind() -> None:
+    kinds = {
+        kind["directory"] for kind in tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["towncrier"]["type"]
+    }
+    names = {path.name for path in (ROOT / "changelog.d").iterdir()} - {"README.md"}
+    assert {
+        name for name in names if name[0] != "+" or name.split(".")[1:] not in [[kind, "md"] for kind in kinds]
+    } == set()
