@@ -50,6 +50,7 @@ A Dovecot that knows nothing of us:
     gates, gate_states   it waits for lock files, which is its LOCK
     compare              what it did, from what files hold and rows say
     folders              mailboxes that it made, renamed, deleted and subscribed
+    joins                all users whose Maildirs were there before
 
     node                 one member, of all that
     client               a mail process as a library, with a socket of its own

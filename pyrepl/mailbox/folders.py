@@ -137,6 +137,15 @@ class Folders:
         state = None if row is None else self._users.get(row.user)
         return state is not None and box in state.missing
 
+    def is_known(self, user: str) -> bool:
+        """Are this user's folders looked after?"""
+        return user in self._users
+
+    def is_busy(self, user: str) -> bool:
+        """Are they to be listed now, or again?"""
+        state = self._users[user]
+        return state.is_asked or state.at != _NEVER
+
     def next_deadline(self) -> float:
         return min((state.at for state in self._users.values()), default=_NEVER)
 

@@ -25,7 +25,7 @@ import enum
 from collections.abc import Container, Sequence
 from typing import Final, NamedTuple, final
 
-from pyrepl.mailbox.boxes import is_visible
+from pyrepl.mailbox.boxes import is_visible, view
 from pyrepl.mailbox.codec import UNTAGGED
 from pyrepl.mailbox.compare import Difference, FoundBox, difference
 from pyrepl.mailbox.core import Core
@@ -191,6 +191,11 @@ class Gates:
     def follow(self, box: str) -> None:
         """A mailbox that was deleted has mail: what its clients did is to be compared."""
         self._add(box)
+
+    def is_unlooked(self, user: str) -> bool:
+        """Is there a mailbox of this user whose files were not compared with the rows yet?"""
+        boxes = view(self._core.rows, user)
+        return any(guid not in self._gates or self._gates[guid].state in _BEFORE_SHUT for guid in boxes)
 
     def allow(self, box: str, now: float) -> None:
         """An operator says that messages which are missing were expunged."""
@@ -371,6 +376,7 @@ class Gates:
         gate.missing = differs.missing
 
 
+_BEFORE_SHUT: Final = (GateState.LOOSE, GateState.SHUTTING)
 _WORKS: Final = {
     GateState.SHUTTING: GateWork.SHUT,
     GateState.OPENING: GateWork.OPEN,

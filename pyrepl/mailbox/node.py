@@ -8,6 +8,7 @@ A tag's first letter says whose answer comes back: r elections, g GIVE, s SYNC, 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Final, NamedTuple, final
 
 from pyrepl.mailbox.acks import AckOptions
@@ -18,6 +19,7 @@ from pyrepl.mailbox.entries import Pages
 from pyrepl.mailbox.folders import Folders
 from pyrepl.mailbox.freshness import Freshness
 from pyrepl.mailbox.gates import Gates
+from pyrepl.mailbox.joins import Joins
 from pyrepl.mailbox.journal_ops import by_guid
 from pyrepl.mailbox.mail_side import MailSide
 from pyrepl.mailbox.mastering import GIVE, Mastering, MasteringOptions
@@ -100,6 +102,11 @@ class Node:
         self.renewing: Final = Renewing(self.core, self.saving, options.unix_s)
         self.gates: Final = None if guard is None else Gates(self.core, self.mastering, self.saving, guard)
         self.folders: Final = None if guard is None or self.gates is None else Folders(self.core, self.gates, guard)
+        self.joins: Final = (
+            None
+            if self.gates is None or self.folders is None
+            else Joins(self.core, self.folders, self.gates, self.uniting)
+        )
         self._pages: Final = options.pages
         self._settle_at = float("inf")
         self._settling: set[str] = set()
@@ -115,6 +122,12 @@ class Node:
     def renew(self, client: str, tag: str, box: BoxRow, now: float) -> None:
         """A new UIDVALIDITY for a mailbox; answered as a command of a mail process is."""
         self.renewing.renew(client, tag, box, now)
+        self._finish(now)
+
+    def join_all(self, users: Iterable[str], now: float) -> None:
+        """Have these users' mailboxes joined, some at a time; of a node whose store has gates."""
+        assert self.joins is not None
+        self.joins.add(users)
         self._finish(now)
 
     def unite(self, client: str, tag: str, user: str, now: float) -> None:
@@ -250,6 +263,8 @@ class Node:
         self.saving.tick(now)
         if self.gates is not None:
             self.gates.tick(now)
+        if self.joins is not None and self.joins.left:
+            self.joins.tick(now)
         if self.core.late:
             self._tell_flags()
         if self.core.lacking:

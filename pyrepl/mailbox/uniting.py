@@ -12,7 +12,7 @@ Not here: who may have masterships (tasks.py), and what is in Maildirs already (
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Final, NamedTuple, TypeAlias, final
 
 from pyrepl.mailbox.answers import No, Ok, Reason
@@ -24,7 +24,7 @@ from pyrepl.mailbox.portions import portions
 from pyrepl.mailbox.rows import BoxRow, MessageRow
 from pyrepl.mailbox.saving import Saving
 from pyrepl.mailbox.uids import NO_UID, WHY_NO_UID
-from pyrepl.mailbox.verbs import Copy, Delete, Op, Store, Subscribe
+from pyrepl.mailbox.verbs import Command, Copy, Delete, Op, Store, Subscribe
 from pyrepl.mailbox.words import APART, Token, ranges
 
 _Key: TypeAlias = tuple[int, int, tuple[int, ...]]
@@ -63,20 +63,24 @@ class Uniting:
 
     def unite(self, client: str, tag: str, user: str, now: float) -> None:
         """OK when no two mailboxes of the user want one name; NO if masterships cannot be had."""
+        self.unite_then(user, lambda answer: self._core.reply(client, tag, answer), now)
+
+    def unite_then(self, user: str, then: Callable[[Command], None], now: float) -> None:
+        """As `unite`; `then` is called with the answer."""
         found = self.doubles(user)
         if not found:
-            self._core.reply(client, tag, Ok())
+            then(Ok())
             return
 
         def run(tokens: dict[str, Token], now: float) -> None:
             why = self._refusal(found[0], tokens)
             if why is not None:
-                self._core.reply(client, tag, why)
+                then(why)
             else:
-                self.unite(client, tag, user, now)
+                self.unite_then(user, then, now)
 
         def fail(reason: Reason, now: float) -> None:
-            self._core.reply(client, tag, No(reason=reason))
+            then(No(reason=reason))
 
         self._saving.tasks.add(set(found[0]), run, fail, now)
 

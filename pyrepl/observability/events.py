@@ -1721,6 +1721,12 @@ class MailboxUnited(Event):
 
 
 @final
+class MailboxJoined(Event):
+    about: str
+    TEXT: ClassVar[str] = "Mailboxes: joined {about}: all Maildirs that were found here are kept now"
+
+
+@final
 class MailboxDatabaseIsOld(Event):
     about: str
     LEVEL: ClassVar[Level] = Level.WARNING

@@ -5,7 +5,9 @@ Not here: the commands (commands/node/mailboxes.py).
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
+from concurrent.futures import Future
 from itertools import islice
 from typing import Final, final
 
@@ -15,6 +17,7 @@ from pyrepl.daemon.clients.clients import Clients
 from pyrepl.daemon.mailbox.configured import Configured
 from pyrepl.daemon.mailbox.conns import Conns
 from pyrepl.daemon.mailbox.figures import Figures
+from pyrepl.daemon.mailbox.maildir_store import MaildirStore
 from pyrepl.daemon.performer import Deeds
 from pyrepl.errors import CommandError, PeerError
 from pyrepl.mailbox.answers import No, Ok, Reason
@@ -28,6 +31,7 @@ from pyrepl.node.mailboxes import MailboxMember
 from pyrepl.node.waits import WorkWait
 from pyrepl.resp.reply import OK, Reply
 
+ALL_USERS: Final = "*"
 _HAS_LEFT: Final = CommandError(
     "ERR this node has left: take mailbox-port out of its configuration, or start it again to have it come back"
 )
@@ -80,6 +84,8 @@ class MailboxDeeds:
                 lambda node, now: _renew(node, name, effect, now),
                 lambda answer: waits.finish(client_id, _renewed(answer)),
             )
+        elif effect.question is MailboxQuestion.JOIN and effect.user == ALL_USERS:
+            self._join_all(client_id)
         elif effect.question is MailboxQuestion.JOIN:
             name = f"join {client_id}"
             self._conns.ask_by(
@@ -126,6 +132,31 @@ class MailboxDeeds:
         node.mastering.root.force(now)
         node.mastering.follow_up(now)
         return OK
+
+    def _join_all(self, client_id: int) -> None:
+        """All users who have a Maildir here. Answered when they are known; how far it is, STATUS says."""
+        workers = None if self._conns.keeping is None else self._conns.keeping.workers
+        if workers is None:
+            self._clients.waits.finish(client_id, CommandError("ERR a witness keeps no mail"))
+            return
+        loop = asyncio.get_running_loop()
+        workers.run(ALL_USERS, MaildirStore.users).add_done_callback(
+            lambda found: loop.call_soon_threadsafe(self._join_found, client_id, found)
+        )
+
+    def _join_found(self, client_id: int, found: Future[list[str]]) -> None:
+        waits = self._clients.waits
+        if found.cancelled() or self._conns.keeping is None:
+            waits.finish(client_id, _NOT_READY)
+            return
+        error = found.exception()
+        if error is not None:
+            waits.finish(client_id, CommandError(f"ERR the Maildirs cannot be listed: {error}"))
+            return
+        self._conns.in_round(
+            lambda node, now: _join_users(node, found.result(), now),
+            lambda answer: waits.finish(client_id, _NOT_READY if answer is None else answer),
+        )
 
     def _resynced(self, answer: Command) -> Reply:
         keeping = self._conns.keeping
@@ -175,6 +206,7 @@ class MailboxDeeds:
             b"mail-processes": len(self._conns.clients),
             b"stopped": self._stopped(),
             b"scrub": _scrubbed(node),
+            b"join": _joined(node),
             b"members": [self._member(node, one) for one in self._figures.members],
         }
 
@@ -276,6 +308,33 @@ def _join(node: Node, name: str, user: str, now: float) -> None:
     if not why and node.folders is not None:
         node.folders.join(user, now)
     node.core.reply(name, "1", No(reason=Reason.EXISTS, why=why) if why else Ok())
+
+
+def _join_users(node: Node, users: list[str], now: float) -> Reply:
+    """In a round."""
+    if node.joins is None:
+        return CommandError("ERR JOIN needs mailbox-gate on, as Dovecots may be writing to the Maildirs")
+    node.join_all(filter(_is_user, users), now)
+    return OK
+
+
+def _is_user(name: str) -> bool:
+    """Can the protocol name this user?"""
+    try:
+        KINDS["User"].parse(name)
+    except PeerError:
+        return False
+    return True
+
+
+def _joined(node: Node) -> Reply:
+    """How far the last JOIN of all users is."""
+    joins = node.joins
+    return {
+        b"left": 0 if joins is None else joins.left,
+        b"done": 0 if joins is None else joins.done,
+        b"failed": [] if joins is None else [user.encode() for user in joins.failed],
+    }
 
 
 def _renew(node: Node, name: str, effect: AskMailboxes, now: float) -> None:

@@ -212,6 +212,11 @@ class MaildirStore:
         for box in {work.box for work in works if isinstance(work, _FLAGGING)}:
             self.drop.remove_flags(box.encode())
 
+    def users(self) -> list[str]:
+        """Who has a folder here. Raises NotThere, OSError."""
+        self._place.check(self._origin)
+        return self._place.users()
+
     def boxes(self, user: str) -> list[Place]:
         """The user's mailboxes, by name. Raises NotThere, OSError."""
         return self._asked(user).places()

@@ -8,7 +8,8 @@ of another node, which were mounted here by mistake, are seen as well.
 from __future__ import annotations
 
 import os
-from typing import Final, final
+import re
+from typing import Final, NamedTuple, final
 
 from pyrepl.daemon.mailbox.files import Files, folder_of, replace
 from pyrepl.errors import PyreplError
@@ -16,11 +17,25 @@ from pyrepl.words import from_text, to_text
 
 MARKER: Final = b".pyrepl-mailboxes"
 _MOST_SHOWN: Final = 80
+_LETTERS: Final = {"u": "[^./%@][^/%]*", "n": "[^./%@][^/%@]*", "d": "[^./%@][^/%@]*"}
+"""What each letter of the pattern may be in the name of a folder that is there."""
 
 
 class NotThere(PyreplError):
     """The Maildirs, or one user's, cannot be what they are to be; the text says what to do. Nothing is concluded from
     what is missing."""
+
+
+class _Named(NamedTuple):
+    """What of a user's name a path has told."""
+
+    u: str = ""
+    n: str = ""
+    d: str = ""
+
+    @property
+    def user(self) -> str:
+        return self.u or (f"{self.n}@{self.d}" if self.d else self.n)
 
 
 @final
@@ -75,6 +90,31 @@ class MaildirsPlace:
                 raise NotThere(f"the user {user!r} has no folder in {self._pattern}")
             found = found.replace(letter, part)
         return from_text(found)
+
+    def users(self) -> list[str]:
+        """Who has a folder where the pattern says, in order; names that begin with a dot are nobody's. Raises
+        OSError."""
+        found = [(self.root, _Named())]
+        for part in self._pattern[len(self.root) :].strip("/").split("/"):
+            found = [each for folder, named in found for each in self._below(folder, part, named)]
+        users = sorted({named.user for _, named in found})
+        return [user for user in users if self.folder(user) in {folder for folder, _ in found}]
+
+    def _below(self, folder: bytes, part: str, named: _Named) -> list[tuple[bytes, _Named]]:
+        """Folders that a part of the pattern may mean."""
+        pattern = re.escape(part)
+        for letter, wanted in _LETTERS.items():
+            pattern = pattern.replace(f"%{letter}", f"(?P<{letter}>{wanted})", 1).replace(
+                f"%{letter}", f"(?P={letter})"
+            )
+        found = []
+        for name in map(to_text, self._files.names(folder)) if "%" in part else [part]:
+            match = re.fullmatch(pattern, name)
+            path = folder.rstrip(b"/") + b"/" + from_text(name)
+            there = self._files.stat(path)
+            if match is not None and there is not None and there.is_folder:
+                found.append((path, named._replace(**match.groupdict())))
+        return found
 
     def make(self, user: str) -> bytes:
         """The user's folder, which is made with those above it, below the root, if it is not there. Raises NotThere,

@@ -82,5 +82,6 @@ def lines_about(about: str) -> dict[str, Callable[[], Event]]:
         "fresh": lambda: events.MailboxFresh(about),
         "fresh_over": lambda: events.MailboxFreshOver(about),
         "united": lambda: events.MailboxUnited(about),
+        "joined": lambda: events.MailboxJoined(about),
         "database_is_old": lambda: events.MailboxDatabaseIsOld(about),
     }

@@ -72,3 +72,25 @@ def test_a_folder_of_another_owner_is_left_alone(disk: ModelDisk) -> None:
     for ask in (place.present, place.make):
         with pytest.raises(NotThere, match=f"belongs to uid {OWNER}, pyrepl runs as uid {OWNER + 1}"):
             ask("alice")
+
+
+@pytest.mark.parametrize(
+    ("pattern", "folders", "users"),
+    [
+        ("/var/vmail/%u", ["alice", "bob@example.org", ".pyrepl-drop"], ["alice", "bob@example.org"]),
+        ("/var/vmail/%u/Maildir", ["alice/Maildir", "bob/other"], ["alice"]),
+        (
+            "/var/vmail/%d/%n/Maildir",
+            ["b.org/bob/Maildir", "a.org/al/Maildir", "a.org/x@y/Maildir", "a.org/.al/Maildir"],
+            ["al@a.org", "bob@b.org"],
+        ),
+        ("/var/vmail/user-%n", ["user-alice", "alice"], ["alice"]),
+        ("/var/vmail/%d/%u", ["a.org/al@a.org", "b.org/al@a.org"], ["al@a.org"]),
+        ("/var/vmail/%n/%n", ["al/al", "al/bob"], ["al"]),
+    ],
+)
+def test_who_has_a_folder(disk: ModelDisk, pattern: str, folders: list[str], users: list[str]) -> None:
+    for folder in folders:
+        disk.make_folders(f"/var/vmail/{folder}".encode())
+    disk.write_new(b"/var/vmail/no-folder", b"")
+    assert MaildirsPlace(disk, pattern, OWNER).users() == users
