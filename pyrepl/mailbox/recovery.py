@@ -13,7 +13,7 @@ unmounted disk, a new database beside full Maildirs), and must neither remove ma
 | a mailbox | none, made by nobody we know | it stays, and is told as unknown |
 | a mailbox, a message with a UID | none in the store | told as missing; a mailbox that is empty is made |
 | another name, another subscription | so | as the rows say; with gates a mail program did it (folders.py) |
-| other flags, and a work of ours was under way | so | as the rows say |
+| other flags, and a work of ours was changing just these | so | as the rows say |
 | other flags | so | a mail program changed them while we were away: they are changed everywhere |
 | other flags of very many messages | so | an accident, perhaps: told, and nothing is done |
 """
@@ -25,7 +25,7 @@ from typing import NamedTuple
 from pyrepl.mailbox.boxes import view
 from pyrepl.mailbox.flag_changes import FlagChanges
 from pyrepl.mailbox.journal_ops import by_guid
-from pyrepl.mailbox.rows import UNPLACED, BoxRow, Rows
+from pyrepl.mailbox.rows import UNPLACED, BoxRow, MessageRow, Rows
 from pyrepl.mailbox.sending import Notice
 from pyrepl.mailbox.store import (
     MakeBox,
@@ -36,6 +36,7 @@ from pyrepl.mailbox.store import (
     Stored,
     StoredBox,
     SubscribeBox,
+    Unsure,
     Work,
 )
 from pyrepl.mailbox.verbs import Store
@@ -133,7 +134,7 @@ def _compare_messages(rows: Rows, origin: str, box: BoxRow, there: StoredBox, fo
         row = rows.message(box.guid, guid)
         if row is not None:
             if has.uid != UNPLACED:
-                changes.note(row, has.flags)
+                changes.note(row, _settled(box.user, row, has, there.unsure, found))
             is_passed = has.uid not in (row.uid, UNPLACED)
         else:
             is_passed = (has.at is None and not has_gates) or (has.at is not None and has.at.origin == origin)
@@ -154,11 +155,22 @@ def _compare_messages(rows: Rows, origin: str, box: BoxRow, there: StoredBox, fo
             found.notices.append(Notice(what, f"{box.user} {there.name} {count}"))
 
 
+def _settled(user: str, row: MessageRow, has: Stored, unsure: Unsure | None, found: Recovery) -> tuple[str, ...]:
+    """The flags that a message has when those which works of ours were changing are as its row says."""
+    own, doubtful = row.set_flags(), None if unsure is None else unsure.get(row.guid, frozenset())
+    if doubtful is None:
+        settled = own
+    else:
+        kept = (flag for flag in has.flags if flag.lower() not in doubtful)
+        settled = tuple(sorted({*kept, *(flag for flag in own if flag.lower() in doubtful)}))
+    if sorted(settled) != sorted(has.flags):
+        found.works.append(SetFlags(user, row.box, row.guid, settled))
+    return settled
+
+
 def _compare_flags(box: BoxRow, there: StoredBox, changes: FlagChanges, found: Recovery) -> None:
-    """Other flags than the rows say: ours that a crash left, a mail program's, or an accident."""
-    if there.is_unsure:
-        found.works.extend(SetFlags(box.user, box.guid, row.guid, row.set_flags()) for row in changes.rows)
-    elif changes.are_many(len(there.messages)):
+    """Other flags than the rows say: a mail program's, or an accident."""
+    if changes.are_many(len(there.messages)):
         found.notices.append(Notice("flags_differ", f"{box.user} {there.name} {len(changes.rows)}"))
     else:
         for (add, remove), guids in changes.parts():

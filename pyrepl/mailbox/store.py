@@ -17,7 +17,8 @@ name that nobody lists, until the work about it comes.
 from __future__ import annotations
 
 import enum
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Final, NamedTuple, Protocol, TypeAlias
 
 from pyrepl.frozen import Frozen
@@ -172,16 +173,21 @@ class Stored(NamedTuple):
     at: Dot | None = None
 
 
+Unsure: TypeAlias = Mapping[str, frozenset[str] | None]
+"""GUID -> flags, in lower case, that works were changing; None for all of the message's."""
+SURE: Final[Unsure] = MappingProxyType({})
+
+
 class StoredBox(NamedTuple):
     """A mailbox as the store has it: its name, and GUID -> message. `is_new`: a work made it, and its row may not have
-    been committed. `is_unsure`: a work changed flags, and their rows may not have been committed. `carried`: the flags
-    that a message could show here; None for all."""
+    been committed. `unsure`: flags that works changed, and whose rows may not have been committed; None: all may be
+    such. `carried`: the flags that a message could show here; None for all."""
 
     name: str
     is_subscribed: bool
     messages: dict[str, Stored]
     is_new: bool = False
-    is_unsure: bool = False
+    unsure: Unsure | None = SURE
     carried: frozenset[str] | None = None
 
 

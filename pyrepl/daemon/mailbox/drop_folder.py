@@ -10,6 +10,7 @@ of it can go: it belongs to works that are told again, with their texts, or to n
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 from collections.abc import Iterable, Mapping, Set
 from contextlib import suppress
@@ -20,6 +21,7 @@ from pyrepl.daemon.mailbox.files import Files, remove_tree
 from pyrepl.errors import PyreplError
 from pyrepl.mailbox.maildir.filename import is_base
 from pyrepl.mailbox.maildir.text_sums import TextSums, first_difference
+from pyrepl.mailbox.store import SURE, Unsure
 from pyrepl.mailbox.words import Dot
 from pyrepl.words import from_text, to_text
 
@@ -95,15 +97,32 @@ class DropFolder:
         """Was it made by a work whose row may be missing?"""
         return self._files.stat(self._new_box(guid)) is not None
 
-    def begin_flags(self, guid: bytes) -> None:
-        """Flags of messages in a mailbox are about to change: until their rows are committed, a file tells that a work
-        did. It is not synced: names come to the disk in the order in which they were made."""
-        with suppress(FileExistsError):
-            self._files.write_new(self._flags(guid), b"")
+    def begin_flags(self, guid: bytes, changing: Iterable[tuple[str, frozenset[str] | None]]) -> None:
+        """Flags of messages in a mailbox are about to change: until their rows are committed, a file tells of which
+        messages, and which flags; None for all. It is not synced: names come to the disk in the order in which they
+        were made, so a file that a power cut left empty still says that something was."""
+        lines = (json.dumps([each, None if flags is None else sorted(flags)]) for each, flags in changing)
+        data = "".join(f"{line}\n" for line in lines).encode()
+        try:
+            self._files.write_new(self._flags(guid), data)
+        except FileExistsError:
+            self._files.append(self._flags(guid), data)
 
-    def has_new_flags(self, guid: bytes) -> bool:
-        """Did a work change flags whose rows may be missing?"""
-        return self._files.stat(self._flags(guid)) is not None
+    def new_flags(self, guid: bytes) -> Unsure | None:
+        """GUID -> flags that works were changing whose rows may be missing; None if nobody knows which those are."""
+        if self._files.stat(self._flags(guid)) is None:
+            return SURE
+        data = self._files.read(self._flags(guid))
+        found: dict[str, frozenset[str] | None] = {}
+        # The last line may be half: then its works were not begun.
+        for line in data.split(b"\n")[:-1]:
+            try:
+                each, flags = json.loads(line)
+            except ValueError:
+                return None
+            before = found.get(each, frozenset())
+            found[each] = None if flags is None or before is None else before | frozenset(flags)
+        return found or None
 
     def keep(self, copies: Iterable[tuple[Dot, str, bytes]]) -> None:
         """Texts that are to be linked into another mailbox, by op, GUID and path: until their rows are committed they

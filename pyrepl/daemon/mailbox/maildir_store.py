@@ -157,8 +157,8 @@ class MaildirStore:
             for each in listing.messages:
                 guid = to_text(each.guid)
                 messages[guid] = Stored(each.uid, tuple(sorted(each.flags)), brought.get(shown_guid(guid)))
-            is_new, is_unsure = self.drop.is_new_box(place.guid), self.drop.has_new_flags(place.guid)
-            has = StoredBox(place.name, place.name in names, messages, is_new, is_unsure, listing.carried)
+            is_new, unsure = self.drop.is_new_box(place.guid), self.drop.new_flags(place.guid)
+            has = StoredBox(place.name, place.name in names, messages, is_new, unsure, listing.carried)
             found[place.guid.decode()] = has
         return found
 
@@ -293,8 +293,9 @@ class MaildirStore:
         def find_text(work: AddMessage | MendMessage) -> bytes | None:
             return self._find_text(user, guid, work) if work.text else elsewhere[work.guid]
 
-        if any(isinstance(work, _FLAGGING) for work in works):
-            self.drop.begin_flags(guid)
+        changing = [(work.guid, _changing(work)) for work in works if isinstance(work, _FLAGGING)]
+        if changing:
+            self.drop.begin_flags(guid, changing)
         try:
             results = self._with_box(user, boxes, guid, lambda box: box.perform(works, find_text))
         except BoxGone as error:
@@ -380,6 +381,13 @@ def _remembered(known: OrderedDict[K, T], key: K, make: Callable[[], T]) -> T:
             known.popitem(last=False)
     known.move_to_end(key)
     return known[key]
+
+
+def _changing(work: SetFlags | MoveMessage) -> frozenset[str] | None:
+    """The flags that a work may change, in lower case; None for all."""
+    if not isinstance(work, SetFlags) or work.before is None:
+        return None
+    return frozenset(flag.lower() for flag in {*work.flags} ^ {*work.before})
 
 
 def _batches(works: Sequence[Work]) -> Iterator[tuple[tuple[str, str], list[Work]]]:

@@ -55,8 +55,8 @@ class ModelStore:
         self._new: dict[tuple[str, str], Dot] = {}
         """Messages whose rows may not be committed, as their drop files tell."""
         self._new_boxes: set[str] = set()
-        self._flagged: set[str] = set()
-        """Mailboxes with flags whose rows may not be committed."""
+        self._flagged: dict[str, dict[str, frozenset[str] | None]] = {}
+        """Mailbox -> messages, and those of their flags, whose rows may not be committed; None for all."""
         self.damaged: set[tuple[str, str]] = set()
         """(mailbox, message) whose text is not what it was."""
         self.seen: dict[str, int] = {}
@@ -89,7 +89,7 @@ class ModelStore:
                 self.names[guid] in self.subscribed,
                 {message: Stored(*has, self._new.get((guid, message))) for message, has in box.items()},
                 guid in self._new_boxes,
-                guid in self._flagged,
+                dict(self._flagged.get(guid, {})),
             )
             for guid, box in self.boxes.items()
         }
@@ -101,7 +101,7 @@ class ModelStore:
             elif isinstance(work, MakeBox):
                 self._new_boxes.discard(work.box)
             elif isinstance(work, SetFlags | MoveMessage):
-                self._flagged.discard(work.box)
+                self._flagged.pop(work.box, None)
 
     def perform(self, works: Sequence[Work]) -> list[Result]:
         return list(map(self._do, works))
@@ -136,7 +136,11 @@ class ModelStore:
         box = self.boxes.get(work.box, {})
         known = box.get(work.guid)
         if isinstance(work, SetFlags | MoveMessage):
-            self._flagged.add(work.box)
+            changing = None if isinstance(work, MoveMessage) or work.before is None else {*work.flags} ^ {*work.before}
+            flagged = self._flagged.setdefault(work.box, {})
+            before = flagged.get(work.guid, frozenset())
+            lower = None if changing is None else frozenset(flag.lower() for flag in changing)
+            flagged[work.guid] = None if lower is None or before is None else before | lower
         if isinstance(work, AddMessage):
             if known is None or work.uid not in (known[0], UNPLACED):
                 return self._add(work)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final, Protocol
 
 from pyrepl.daemon.mailbox.drop_folder import text_name
-from pyrepl.mailbox.store import DONE, AddMessage, MessageStore, StoredBox, Work
+from pyrepl.mailbox.store import DONE, SURE, AddMessage, MessageStore, StoredBox, Work
 from pyrepl.mailbox.words import Dot
 from tests.simulation.mailbox.model_store import ModelStore, Uids
 from tests.unit.daemon.mailbox.store_rig import new_disk, new_store
@@ -20,7 +20,7 @@ AT: Final = Dot("b", 99)
 
 def plain(stored: dict[str, StoredBox]) -> dict[str, StoredBox]:
     """Without what is known of flags."""
-    return {guid: box._replace(is_unsure=False, carried=None) for guid, box in stored.items()}
+    return {guid: box._replace(unsure=SURE, carried=None) for guid, box in stored.items()}
 
 
 class Rig(Protocol):

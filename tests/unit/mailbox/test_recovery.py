@@ -22,7 +22,7 @@ def rows() -> MemoryRows:
 
 
 def test_the_store_becomes_what_the_rows_say() -> None:
-    there = StoredBox("Old", False, {"G1": Stored(1, ()), "G2": Stored(2, (), Dot("b", 1))}, is_unsure=True)
+    there = StoredBox("Old", False, {"G1": Stored(1, ()), "G2": Stored(2, (), Dot("b", 1))}, unsure=None)
     made = rows()
     made.put_box(BoxRow("g8", "alice", "Gone", Stamp(1, "a"), 5, uidnext=3, deleted=True))
     made.put_gone(GoneRow("g8", 2, "G2", (Dot("b", 1),), 1))
@@ -34,9 +34,19 @@ def test_the_store_becomes_what_the_rows_say() -> None:
         RemoveBox("alice", "g9"),
         RenameBox("alice", "g1", "INBOX"),
         SubscribeBox("alice", "g1", "INBOX", False),
-        RemoveMessage("alice", "g1", "G2"),
         SetFlags("alice", "g1", "G1", ("\\Seen",)),
+        RemoveMessage("alice", "g1", "G2"),
     ]
+
+
+def test_what_a_client_flagged_beside_a_work_of_ours_stays() -> None:
+    there = StoredBox("INBOX", False, {"G1": Stored(1, ("KW", "\\Flagged", "work"))}, unsure={"G1": frozenset({"kw"})})
+    found = works_at_start(rows(), "alice", "a", {"g1": there})
+    assert found.works == [SetFlags("alice", "g1", "G1", ("\\Flagged", "work"))]
+    [store] = found.stores
+    assert (store.add, store.remove, store.guids) == (("\\Flagged", "work"), ("\\Seen",), ("G1",))
+    sure = works_at_start(rows(), "alice", "a", {"g1": there._replace(unsure={"G2": None})})
+    assert sure.works == [] and sure.stores[0].add == ("KW", "\\Flagged", "work")
 
 
 def test_with_gates_folders_are_left_to_who_compares_them() -> None:

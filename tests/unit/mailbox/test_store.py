@@ -180,12 +180,13 @@ def test_a_work_on_flags_is_known_until_its_rows_are_committed(rig: Rig) -> None
     add, change = rig.add("G1", 5), SetFlags(USER, BOX, "G1", ("kw",))
     rig.done(add)
     rig.store.settle([add])
-    assert not rig.store.stored(USER)[BOX].is_unsure
-    rig.done(change)
+    assert rig.store.stored(USER)[BOX].unsure == {}
+    rig.done(change, SetFlags(USER, BOX, "G2", ("KW", "\\Seen"), ("\\Seen",)))
+    rig.done(SetFlags(USER, BOX, "G2", (), ("work",)))
     rig.restart()
-    assert rig.store.stored(USER)[BOX].is_unsure
+    assert rig.store.stored(USER)[BOX].unsure == {"G1": None, "G2": {"kw", "work"}}
     rig.store.settle([change])
-    assert not rig.store.stored(USER)[BOX].is_unsure
+    assert rig.store.stored(USER)[BOX].unsure == {}
 
 
 def test_l7_a_store_in_which_a_message_is_no_file_copies_and_mends_without_links() -> None:
