@@ -33,11 +33,13 @@ class Causal:
     `count` is their number.
     """
 
-    __slots__ = ("_most", "_waiting", "count", "held")
+    __slots__ = ("_most", "_waiting", "coming", "count", "held")
 
     def __init__(self, held: dict[str, int], most: int = MOST_WAITING) -> None:
         """`held` is the vector, which is kept here from now on."""
         self.held: Final = held
+        self.coming: dict[str, int] = {}
+        """A vector up to which everything comes otherwise: ops below it wait, as they would bring back what is gone."""
         self._most: Final = most
         self._waiting: dict[str, dict[int, Waiting]] = {}
         self.count = 0
@@ -66,7 +68,7 @@ class Causal:
         for origin, queue in self._waiting.items():
             seq = self.held.get(origin, 0) + 1
             first = queue.get(seq)
-            if first is not None:
+            if first is not None and seq > self.coming.get(origin, 0):
                 whole = (
                     [queue.get(seq + more) for more in range(first.op.left + 1)] if first.op.left < self._most else []
                 )

@@ -88,7 +88,7 @@ class Joiner:
         elif mine is not None:
             self._join(user, now, mine, theirs, held, effects)
         if theirs.gone is not None:
-            self._join_gone(theirs.gone)
+            self._join_gone(user, theirs.gone, effects)
         is_seen = _is_seen(mine, self.rows.message(box, theirs.guid))
         return is_seen and self._modseq(box, theirs.guid) <= now.highest
 
@@ -148,7 +148,11 @@ class Joiner:
             flags, modseq = merged(gone.flags, theirs.flags), max(gone.modseq, theirs.modseq)
             self.rows.put_gone(gone._replace(flags=flags, modseq=modseq))
 
-    def _join_gone(self, theirs: GoneRow) -> None:
+    def _join_gone(self, user: str, theirs: GoneRow, effects: Effects) -> None:
+        """A message that is gone there. If it has come again here, it has the flags that it had before."""
+        row = self.rows.message(theirs.box, theirs.guid)
+        if row is not None:
+            self.merger.arrive(user, row._replace(flags=merged(row.flags, theirs.flags)), Text(), effects)
         mine = self.rows.gone(theirs.box, theirs.guid)
         if mine is None:
             self.rows.put_gone(theirs)

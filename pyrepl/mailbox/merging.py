@@ -153,7 +153,7 @@ class Merger:
         """A message, or one more reason for one that is there. `text` None: it was expunged before it came."""
         box = self.rows.box(row.box)
         assert box is not None
-        before = view(self.rows, user) if box.deleted else None
+        before, place = view(self.rows, user) if box.deleted else None, len(effects.works)
         known = self.rows.message(row.box, row.guid)
         if known is None and (text is None or not self.not_killed(row.box, row.guid, row.dots)):
             self._may_place(row.box, row.guid, row.uid, Effects())
@@ -172,7 +172,7 @@ class Merger:
         if before is not None:
             works = works_between(self.rows, user, before, view(self.rows, user))
             # A mailbox that lives again begins below the message for which it does.
-            effects.works[:0] = [
+            effects.works[place:place] = [
                 MakeBox(user, box.guid, work.name, work.uidvalidity, box.uidnext)
                 if isinstance(work, MakeBox) and work.box == box.guid
                 else work

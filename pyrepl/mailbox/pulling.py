@@ -11,10 +11,12 @@ What is joined is committed answer by answer. So a crash, or a link that breaks,
 is equal already. Until the jump, what rows show above the vector is kept as `ahead` (journal_ops.py).
 
 What the other does meanwhile are ops above the first answer's vector: they come after the jump, whether rows showed
-them or not.
+them or not. Ops below it that others send meanwhile wait for the jump: in a mailbox that is compared already they would
+bring back what the other has expunged.
 
 Bounded: an answer is a bounded number of lines; of a mailbox in which more differs, the messages with the lowest UIDs
-come first, and then it is compared anew. A member that answers anything else than what was asked is not asked further.
+come first, and then it is compared anew. A member that answers anything else than what was asked is not asked further;
+one that lives and answers nothing is not asked for a while, so that another one can be.
 
 An operator may ask for the mailboxes of one user, or for one mailbox, whatever the journals have (`MAILBOX RESYNC`):
 then these alone are compared, and the vector stays where it is.
@@ -43,6 +45,12 @@ PULL: Final = "p"
 TEXT: Final = "t"
 NO_PLACE: Final = LAST_UID + 1
 """Behind all UIDs."""
+SILENT_S: Final = 30.0
+"""So long a member may answer nothing."""
+SILENT_TEXT_S: Final = 600.0
+"""So long none of the texts that were asked for may come: the largest one takes its time."""
+PAUSE_S: Final = 60.0
+"""So long a silent member is not asked again."""
 Told: TypeAlias = State | Entry | Message
 
 
@@ -68,7 +76,7 @@ class Resynced(NamedTuple):
 
 
 class _Wanted(NamedTuple):
-    """A message that differs. By UID: those without one come last."""
+    """A message that differs. By UID: those without one come last, by GUID."""
 
     place: int
     guid: str
@@ -90,11 +98,12 @@ class _Box:
         """More differs than is remembered."""
         self._done: Final = {False: _Wanted(0, ""), True: _Wanted(NO_PLACE, "")}
         """Up to where all is asked for, so that each message is once, be it still different: of those with a UID, and
-        of those without. One that gets its UID meanwhile gets one above all."""
+        of those without. One that got its UID since the mailbox was told of is still one of these."""
 
     def want(self, each: Entry) -> None:
-        wanted = _Wanted(each.uid or NO_PLACE, each.guid)
-        if wanted > self._done[wanted.place == NO_PLACE]:
+        place = each.uid if 0 < each.uid < self.state.uidnext else NO_PLACE
+        wanted = _Wanted(place, each.guid)
+        if wanted > self._done[place == NO_PLACE]:
             self.wanted.append(wanted)
         if len(self.wanted) >= 2 * self._pages.wanted:
             self._cut()
@@ -178,6 +187,12 @@ class Pulling:
         """Members that know more of our ops than we do."""
         self._damaged: Final[set[str]] = set()
         """Members that have a text damaged which nobody else has."""
+        self._heard = 0
+        """How often something was asked or came."""
+        self._heard_before = 0
+        self._silent_since = float("inf")
+        self._paused: Final[dict[str, float]] = {}
+        """Silent member -> until when it is not asked."""
 
     @property
     def peer(self) -> str:
@@ -186,7 +201,8 @@ class Pulling:
 
     def want(self, peer: Peer) -> None:
         """Ops are missing that this member has dropped from its journal."""
-        if self._now is None and peer.is_up and peer.name not in self._refused | self._damaged:
+        shunned = self._refused | self._damaged | self._paused.keys()
+        if self._now is None and peer.is_up and peer.name not in shunned:
             self.core.note("resync_by_state", peer.name)
             self._now = _Transfer(peer.name)
             self._go_on(self._now)
@@ -207,6 +223,7 @@ class Pulling:
 
     def link_down(self, peer: str) -> None:
         self._refused.discard(peer)
+        self._paused.pop(peer, None)
         now = self._now
         if now is not None and now.peer == peer:
             self._give_up()
@@ -219,12 +236,24 @@ class Pulling:
         """Members may have mended their texts."""
         self._damaged.clear()
 
+    def tick(self, now: float) -> None:
+        """Some time has passed, a second or so."""
+        for peer in [peer for peer, until in self._paused.items() if until <= now]:
+            del self._paused[peer]
+        if self._now is None or self._heard != self._heard_before:
+            self._heard_before, self._silent_since = self._heard, now
+        elif now >= self._silent_since + (SILENT_TEXT_S if self._now.fetching else SILENT_S):
+            self.core.note("resync_by_state_silent", self._now.peer)
+            self._paused[self._now.peer] = now + PAUSE_S
+            self._give_up()
+
     # What the member says
 
     def hear(self, peer: str, tag: str, told: Told) -> None:
         """A line of an answer."""
         now = self._now
         if now is not None and (peer, tag) == (now.peer, now.tag):
+            self._heard += 1
             now.lines.append(told)
             if len(now.lines) > self._pages.lines:
                 self._give_up()
@@ -240,7 +269,10 @@ class Pulling:
             if now.begin is None and not self._may_take(now.peer, answer.held):
                 self._give_up()
                 return
-            now.begin = answer.held if now.begin is None else now.begin
+            if now.begin is None:
+                now.begin = answer.held
+                if now.only is None:
+                    self.core.causal.coming = {dot.origin: dot.seq for dot in answer.held}
             self.core.journal.reaches((*answer.held, *answer.ahead))
             if not self._take(now, lines, answer):
                 self._give_up()
@@ -272,6 +304,7 @@ class Pulling:
             self.core.let_go(text)
             return
         del now.fetching[tag]
+        self._heard += 1
         is_it = isinstance(answer, Ok) and bool(text) and _is_wanted(answer, now.page.known[asked.guid])
         is_gone = isinstance(answer, No) and answer.reason is Reason.NOUID and peer == now.peer
         if not is_it and not is_gone:
@@ -297,6 +330,7 @@ class Pulling:
 
     def _fetch(self, now: _Transfer, peer: str, user: str, guid: str) -> None:
         self._asked += 1
+        self._heard += 1
         tag = f"{TEXT}{self._asked}"
         now.fetching[tag] = _Fetching(guid, peer)
         self.core.send(peer, Fetch(user=user, guid=guid), tag)
@@ -339,6 +373,7 @@ class Pulling:
 
     def _ask(self, now: _Transfer, question: Boxes | Entries | Messages) -> None:
         self._asked += 1
+        self._heard += 1
         now.tag, now.question = f"{PULL}{self._asked}", question
         self.core.send(now.peer, question, now.tag)
 
@@ -457,15 +492,18 @@ class Pulling:
     def _give_up(self) -> None:
         """It is begun anew, with whoever answers SYNC so."""
         now, self._now = self._now, None
+        self.core.causal.coming = {}
         page = None if now is None else now.page
         for text in page.texts.values() if page is not None else ():
             self.core.let_go((text or NO_TEXT).name)
         if now is not None and now.only is not None:
             self.core.reply(now.only.client, now.only.tag, No(reason=Reason.FAILED))
+        self.core.drain()
 
     def _end(self, now: _Transfer) -> None:
         assert now.begin is not None
         self._now = None
+        self.core.causal.coming = {}
         if now.only is not None:
             self.last = now.result
             self.core.note("resync_done", f"{now.only.user} {now.only.box} by {now.peer}: {_shown(now.result)}")

@@ -181,6 +181,7 @@ class Resync:
         if now < self._look_at:
             return
         self._look_at = now + LOOK_S
+        self.pulling.tick(now)
         # Whoever had not the text may have it by now.
         self._refused.clear()
         if now >= self._forgive_at:

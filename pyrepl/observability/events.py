@@ -1709,6 +1709,16 @@ class MailboxFresh(Event):
 
 
 @final
+class MailboxResyncByStateSilent(Event):
+    about: str
+    LEVEL: ClassVar[Level] = Level.WARNING
+    TEXT: ClassVar[str] = (
+        "Mailboxes: resync_by_state_silent {about}: this member is linked and answers nothing, so another one is asked,"
+        " or this one again in a minute. If it stays so, start it again"
+    )
+
+
+@final
 class MailboxFreshOver(Event):
     about: str
     TEXT: ClassVar[str] = "Mailboxes: fresh_over {about}: from now on this node votes for who is the root"

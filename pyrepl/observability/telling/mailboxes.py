@@ -83,5 +83,6 @@ def lines_about(about: str) -> dict[str, Callable[[], Event]]:
         "fresh_over": lambda: events.MailboxFreshOver(about),
         "united": lambda: events.MailboxUnited(about),
         "joined": lambda: events.MailboxJoined(about),
+        "resync_by_state_silent": lambda: events.MailboxResyncByStateSilent(about),
         "database_is_old": lambda: events.MailboxDatabaseIsOld(about),
     }

@@ -135,6 +135,19 @@ class Client:
             store = store.replaced(unchangedsince=row.modseq)
             self.say(store, lambda answer: self._conditional(answer, row.modseq))
 
+    def store_ahead(self, rng: random.Random) -> bool:
+        """STORE to a message that came by state before the ops that brought it; was there one?"""
+        rows, ahead = self.world.hosts[self.host].rows, []
+        held = rows.held()
+        for box in rows.boxes(USER):
+            for row in rows.messages(box.guid):
+                if row.uid and any(held.get(dot.origin, 0) < dot.seq for dot in row.dots):
+                    ahead.append((box, row.uid))
+        if ahead:
+            box, uid = rng.choice(ahead)
+            self.say(Store(user=USER, box=Box(box.guid, True), uids=((uid, uid),), add=("ahead",)))
+        return bool(ahead)
+
     def act(self) -> None:
         """The next thing that a mail process might do."""
         host = self.world.hosts[self.host]

@@ -16,6 +16,8 @@ from tests.simulation.mailbox.violation import Violation
 from tests.simulation.mailbox.world import SMALL, USER, World
 
 STEPS = 300
+INTERRUPTS = 0.2
+"""Of the steps at which a node is taking another's state, those at which the other is lost."""
 SHORT = 0.35
 """Of all histories, those in which nodes keep few ops in their journals, so that they resync by state."""
 ROTS = 0.3
@@ -52,6 +54,7 @@ class History:
         if not self.calm and self.rots.random() < ROTS:
             self.rotten = self.rots.choice(self.world.members.keepers)
             self.world.hosts[self.rotten].is_scrubbed = True
+        self.interrupts = random.Random(f"interrupts {seed}")
         self.books = Books()
         self.clients: dict[str, Client] = {}
         for host in self.world.members.keepers:
@@ -83,6 +86,8 @@ class History:
             self.world.run(self.world.now + self.rng.expovariate(1 / 0.03))
             for client in self.clients.values():
                 client.check_patience()
+            if self.is_short and not self.calm:
+                self._interrupt()
         self._mend()
         self._check_end()
         return self.world.seen
@@ -127,6 +132,20 @@ class History:
             self.world.crash_at_next_step(name)
         else:
             self.world.crash(name)
+
+    def _interrupt(self) -> None:
+        """A node is in the middle of taking another's state, and that one is lost, for all: its clients go on with what
+        has come, of which the others have heard nothing yet."""
+        for host in self.world.hosts.values():
+            node = host.node
+            peer = "" if node is None else node.resync.pulling.peer
+            if not peer or self.interrupts.random() > INTERRUPTS:
+                continue
+            for other in self.world.members.others(peer):
+                self.world.network.cut(peer, other)
+            for client in self.actors:
+                if client.host == host.name and client.may_act():
+                    self.world.seen["interrupted"] += client.store_ahead(self.interrupts)
 
     def _forget(self) -> None:
         """As after a month: whatever a node has of tombstones goes, but for what a crash may ask for in a moment."""

@@ -22,6 +22,7 @@ MUST_HAPPEN = {
     "cut",
     "forgotten",
     "freeze",
+    "interrupted",
     "lag",
     "lock",
     "mastership_lost",

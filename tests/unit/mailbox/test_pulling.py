@@ -8,8 +8,8 @@ import pytest
 
 from pyrepl.mailbox.answers import No, Ok, Reason
 from pyrepl.mailbox.entries import Pages, digest, entries
-from pyrepl.mailbox.pulling import Resynced
-from pyrepl.mailbox.verbs import Command, Entry, Message, State
+from pyrepl.mailbox.pulling import PAUSE_S, SILENT_S, SILENT_TEXT_S, Resynced
+from pyrepl.mailbox.verbs import Command, Entry, Fetch, Message, State
 from pyrepl.mailbox.words import Box, Dot, Stamp
 from tests.scenario.mailbox.cluster import Cluster, ready, save
 from tests.simulation.mailbox.memory_rows import MemoryRows
@@ -170,6 +170,53 @@ def test_nothing_is_taken_from_one_who_knows_ops_of_ours_that_we_do_not() -> Non
     notices = [notice.name for notice in cluster.nodes["b"].core.notices()]
     assert notices.count("database_is_old") == 1 and "resync_by_state_done" not in notices
     assert "New" in cluster.stores["b"].names.values(), "what was done there is not lost"
+
+
+def test_who_lives_and_answers_nothing_is_left_for_another_one() -> None:
+    cluster = apart("abc")
+    add(cluster, ["G2", "G3"])
+    cluster.held.add("a>b")
+    cluster.link("a", "b")
+    node = cluster.nodes["b"]
+    noted: list[str] = []
+    node.core.note = lambda name, about: noted.append(f"{name} {about}")  # type: ignore[method-assign]
+    node.resync.pulling.want(node.core.peers["a"])
+    assert node.resync.pulling.peer == "a"
+    cluster.link("b", "c")
+    assert node.resync.pulling.peer == "a" and len(cluster.views()[1]) == 1
+    cluster.run(SILENT_S + 4)
+    assert len(cluster.views()[1]) == 3, "c was asked"
+    assert [each for each in noted if "silent" in each] == ["resync_by_state_silent a"]
+
+
+def test_a_silent_one_is_asked_again_after_a_while() -> None:
+    cluster = apart()
+    add(cluster, ["G2", "G3"])
+    cluster.held.add("a>b")
+    cluster.link("a", "b")
+    pulling, peer = cluster.nodes["b"].resync.pulling, cluster.nodes["b"].core.peers["a"]
+    pulling.want(peer)
+    cluster.run(SILENT_S + 2)
+    pulling.want(peer)
+    assert pulling.peer == ""
+    cluster.run(PAUSE_S)
+    pulling.want(peer)
+    assert pulling.peer == "a"
+
+
+def test_a_text_may_take_its_time() -> None:
+    cluster = apart()
+    add(cluster, ["G2", "G3"])
+    node = cluster.nodes["a"]
+    hear = node.hear
+    node.hear = lambda peer, tag, command, text, now: (  # type: ignore[method-assign]
+        None if isinstance(command, Fetch) else hear(peer, tag, command, text, now)
+    )
+    cluster.link("a", "b")
+    cluster.run(SILENT_TEXT_S - 2)
+    assert cluster.nodes["b"].resync.pulling.peer == "a"
+    cluster.run(4)
+    assert cluster.nodes["b"].resync.pulling.peer == ""
 
 
 def _state(guid: str, user: str = "alice") -> State:
