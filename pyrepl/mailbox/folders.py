@@ -91,7 +91,8 @@ class Folders:
         self._core: Final = core
         self._gates: Final = gates
         self._guard: Final = guard
-        self._allowed: Final[set[str]] = set()
+        self.allowed: Final[set[str]] = set()
+        """What an operator allowed, and was not done yet."""
         self._users: Final = {user: _User() for user in core.rows.users()}
 
     def seen(self, user: str, now: float) -> None:
@@ -109,7 +110,7 @@ class Folders:
         """An operator says that a mailbox which is missing was deleted, whatever it held."""
         row = self._core.rows.box(box)
         if row is not None and self.is_missing(box):
-            self._allowed.add(box)
+            self.allowed.add(box)
             self.seen(row.user, now)
 
     def worked(self, works: Sequence[Work]) -> None:
@@ -160,6 +161,7 @@ class Folders:
                 del self._users[user]
             return
         there = {each.box: each for each in result.found.boxes}
+        self.allowed.difference_update(there)
         before, state.missing = state.missing, frozenset(view(self._core.rows, user).keys() - there.keys())
         if state.missing - before:
             state.is_due_later, state.at = True, now + LOOK_AGAIN_S
@@ -188,7 +190,7 @@ class Folders:
         if any(shown[guid][0] == INBOX for guid in missing):
             return True
         counts = {guid: sum(1 for _ in rows.messages(guid)) for guid in shown}
-        lost = sum(counts[guid] for guid in missing - self._allowed)
+        lost = sum(counts[guid] for guid in missing - self.allowed)
         return lost > self._guard and 2 * lost > sum(counts.values())
 
     def _adopt(self, user: str, there: dict[str, FoundFolder], subscribed: frozenset[str]) -> None:
@@ -203,7 +205,7 @@ class Folders:
     def _delete(self, guid: str) -> None:
         """One whose messages were not all shown to its deleter lives on, and gets its folder again."""
         box = self._row(guid)
-        self._allowed.discard(guid)
+        self.allowed.discard(guid)
         stamp = self._core.journal.next_stamp(box.user)
         self._do(Delete(user=box.user, box=by_guid(box), stamp=stamp, known=self._shown_ops(box)))
         if guid in (shown := view(self._core.rows, box.user)):

@@ -140,7 +140,8 @@ class Gates:
         self._guard: Final = guard
         self._gates: Final[dict[str, Gate]] = {}
         self._active: Final[set[str]] = set()
-        self._allowed: Final[set[str]] = set()
+        self.allowed: Final[set[str]] = set()
+        """What an operator allowed, and was not done yet."""
         self._unlooked: Final[set[str]] = set()
         """Mailboxes of before the start, where a Dovecot may have done what nobody knows of."""
         self._apart_at = float("inf")
@@ -199,8 +200,9 @@ class Gates:
 
     def allow(self, box: str, now: float) -> None:
         """An operator says that messages which are missing were expunged."""
-        self._allowed.add(box)
-        self.seen(box, Seen(brought=True), now)
+        if box in self._gates:
+            self.allowed.add(box)
+            self.seen(box, Seen(brought=True), now)
 
     def orders(self, standing: Container[str], now: float) -> list[GateOrder]:
         """What the store has to do now; each is to be told as done. `standing`: users whose files lag behind the rows,
@@ -251,9 +253,13 @@ class Gates:
 
     def tick(self, now: float) -> None:
         """Bring the gates up to date with masterships, and with time."""
-        self._apart_at = min(self._apart_at, now) if self._mastering.tracker.is_apart else float("inf")
+        is_apart = self._mastering.tracker.is_apart
+        is_back = self._apart_at <= now and not is_apart
+        self._apart_at = min(self._apart_at, now) if is_apart else float("inf")
         for guid in list(self._active) if self._active else ():
             gate = self._gates[guid]
+            if is_back and gate.state is GateState.SHUT and gate.again_at < float("inf"):
+                gate.again_at = now
             self._review(gate, now)
             if gate.state is GateState.SHUT and gate.again_at == float("inf"):
                 self._active.discard(guid)
@@ -278,6 +284,7 @@ class Gates:
         if self._gates.pop(box, None) is not None:
             self._active.discard(box)
             self._unlooked.discard(box)
+            self.allowed.discard(box)
             self._saving.unlock(CLIENT, box, now)
 
     def _review(self, gate: Gate, now: float) -> None:
@@ -356,13 +363,13 @@ class Gates:
     def _adopt(self, gate: Gate, box: BoxRow, found: FoundBox, now: float) -> bool:
         """What Dovecot did becomes ops. Are there new messages of which more has to be told first?"""
         token = self._token(box.guid)
-        guard = len(found.messages) + 2**32 if box.guid in self._allowed else self._guard
+        guard = len(found.messages) + 2**32 if box.guid in self.allowed else self._guard
         token_found = token or Token(self._mastering.root.epoch, APART)
         awaited = self._core.merger.kept.get(box.guid, {})
         differs = difference(self._core.rows, box, found, token_found, guard, awaited)
         if differs.lacks_texts and not gate.needs_texts:
             return True
-        self._allowed.discard(box.guid)
+        self.allowed.discard(box.guid)
         self._warn(gate, box, differs)
         self._core.do(differs.expunges)
         for save in differs.saves:

@@ -139,8 +139,10 @@ class Mastering:
     def link(self, peer: str, is_up: bool, now: float) -> None:
         """A GIVE of which we do not know that it came is said again."""
         self.tracker.link(peer, is_up, now)
-        if is_up:
-            self.root.link_up(peer)
+        if not is_up:
+            self.root.link_down(peer)
+        else:
+            self.root.link_up(peer, now)
             for user in self.core.rows.users():
                 for box in self.core.rows.boxes(user):
                     if box.unconfirmed and box.holder == peer and box.token.epoch == self.root.epoch:
@@ -167,9 +169,12 @@ class Mastering:
         if root.state is RootState.ROOT and not self.tracker.is_ready:
             self._review_ready(now)
         self.tracker.applied(self.core.causal.held, now)
+        lost: list[Lost] = []
         while events := self.tracker.events():
             for event in events:
-                self._on(event, now)
+                lost.append(event) if isinstance(event, Lost) else self._on(event, now)
+        if lost:
+            self._renew(lost[0], now)
         if self._told_clear != root.row.epoch:
             self._review_clear(now)
         for send in root.to_send():
@@ -188,7 +193,7 @@ class Mastering:
         if not self.root.root:
             self.tracker.root_gone()
         elif self.root.epoch == self.tracker.epoch:
-            self.tracker.root = self.root.root
+            self.tracker.root_found(self.root.root, now)
         else:
             self._arriving.clear()
             self._gives.clear()
@@ -245,10 +250,14 @@ class Mastering:
             self._arrived(event)
         elif isinstance(event, StaleGive):
             self.core.note("stale_give", self._called(event.box))
-        elif isinstance(event, Lost) and now >= self._renewed_at + self.options.root.lease_s:
+
+    def _renew(self, lost: Lost, now: float) -> None:
+        """A new epoch, behind all that was granted in this one: until it is elected, the root has no lease."""
+        if now >= self._renewed_at + self.options.root.lease_s:
             self._renewed_at = now
-            self.core.note("mastership_lost", self._called(event.box))
+            self.core.note("mastership_lost", self._called(lost.box))
             self.root.renew(now)
+            self._review_lease(now)
 
     def _ask(self, event: AskFor) -> None:
         box = self._box(event.box)

@@ -4,6 +4,9 @@ A text is asked for (TextWanted) when everything before it has gone, and is hand
 text is ever held here as a whole. Its line goes out with it, as only then its size is sure. If it is not there any
 more, a SAVE goes without it, and the other end FETCHes it; a FETCH is answered NO.
 
+What elections and leases are about overtakes all else (`overtakes`): a lease must not end because much mail is on its
+way. Epochs tell what such a line is worth, and not what was said before it.
+
 Not here: sockets, and how much of what was taken has left (the shell says so).
 """
 
@@ -17,11 +20,11 @@ from pyrepl.errors import PeerError
 from pyrepl.frozen import Frozen
 from pyrepl.mailbox.answers import No, Ok, Reason
 from pyrepl.mailbox.codec import UNTAGGED, encode
-from pyrepl.mailbox.verbs import Command
+from pyrepl.mailbox.verbs import Command, RootClaim, RootPing
 
 PIECE_BYTES: Final = 256 * 1024
 """Of a text, at most, that is asked for at once."""
-LOW_WATER_BYTES: Final = 512 * 1024
+LOW_WATER_BYTES: Final = 128 * 1024
 """So much is handed to the connection before it has sent what it has."""
 
 TextOf: TypeAlias = tuple[str, str]
@@ -51,17 +54,24 @@ class _Item(NamedTuple):
     text_of: TextOf | None
 
 
+def overtakes(command: Command) -> bool:
+    """Is it a question of elections or leases, or the answer to one?"""
+    return isinstance(command, RootPing | RootClaim) or (isinstance(command, Ok | No) and command.epoch is not None)
+
+
 @final
 class Outgoing:
     """The queue of one end.
 
-    Invariants: `waiting_bytes` is the size of all lines that wait. `_left` bytes of the text in front are still to be
-    handed out; nothing else is, meanwhile. At most one wish is not answered.
+    Invariants: `waiting_bytes` is the size of all lines that wait; `_first` has those that overtake the others.
+    `_left` bytes of the text in front are still to be handed out; nothing else is, meanwhile. At most one wish is not
+    answered.
     """
 
-    __slots__ = ("_items", "_left", "_ready", "_wishes", "_wishing", "waiting_bytes")
+    __slots__ = ("_first", "_items", "_left", "_ready", "_wishes", "_wishing", "waiting_bytes")
 
     def __init__(self) -> None:
+        self._first: list[bytes] = []
         self._items: deque[_Item] = deque()
         self._ready: list[bytes] = []
         self._left = 0
@@ -73,12 +83,19 @@ class Outgoing:
         """One more line, and the message whose text goes along."""
         assert text_of is None or command.HAS_TEXT
         line = encode(command, tag)
-        self._items.append(_Item(line, tag, command, text_of))
+        if overtakes(command):
+            self._first.append(line)
+        else:
+            self._items.append(_Item(line, tag, command, text_of))
         self.waiting_bytes += len(line)
 
     def take(self, room: int) -> list[bytes]:
         """About `room` bytes at most of what can be sent now, in order."""
         out, self._ready = self._ready, []
+        if self._first and not self._left:
+            self.waiting_bytes -= sum(map(len, self._first))
+            out += self._first
+            self._first = []
         size = sum(map(len, out))
         while self._items and not self._left and size < room:
             item = self._items[0]
@@ -126,6 +143,7 @@ class Outgoing:
         lines = list(takewhile(lambda item: item.text_of is None, self._items)) if not self._left else []
         may_speak = not self._left
         self._items = deque(lines)
+        self._first.clear()
         self.waiting_bytes = sum(len(item.line) for item in lines)
         self._left, self._wishing = 0, False
         self._wishes.clear()

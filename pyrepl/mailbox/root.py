@@ -75,7 +75,11 @@ class Root:
         """Somebody hears a root that this node does not: the others go on without it."""
         self.cleared: set[str] = set()
         self.held_of_cleared: list[Vector] = []
+        self._up: set[str] = set()
+        """Members that can be reached."""
         self._heard_at = now
+        self._met_at = now if members.majority == 1 else float("inf")
+        """Since when a majority can be reached without a root, and was not asked yet; infinity if it is not so."""
         self._pause_s = 0.0
         self._ping_at = now
         self._deadline = now
@@ -195,7 +199,8 @@ class Root:
         if answer.epoch > self.epoch:
             self._follow(ClusterRow(answer.epoch), now)
         elif isinstance(question.command, RootClaim) and answer.root not in ("", self.name):
-            self.is_shut_out = True
+            # Who has only just begun will hear that root in a moment.
+            self.is_shut_out = now >= self._heard_at + self._patience_s()
 
     def _granted_by(self, peer: str, question: _Question, answer: Ok, now: float) -> None:
         command = question.command
@@ -211,6 +216,9 @@ class Root:
     def _claimed(self) -> int:
         """The epoch that it asks for."""
         return self.epoch + 1 if self.state is RootState.PROBING else self.epoch
+
+    def _claim(self) -> RootClaim:
+        return RootClaim(epoch=self._claimed(), node=self.name, probe=self.state is RootState.PROBING)
 
     def _vote(self, peer: str, question: _Question, now: float) -> None:
         assert isinstance(question.command, RootClaim)
@@ -233,7 +241,7 @@ class Root:
             self._move(RootTrigger.TIMEOUT)
             self.row = self.row._replace(root="" if self.root == self.name else self.root)
             self._pause_s = min(LONGEST_PAUSE_S, max(FIRST_PAUSE_S, self._pause_s * 2))
-            self._heard_at = max(self._heard_at, now - self._patience_s() + self._pause_s)
+            self._heard_at = max(self._heard_at, now - self.options.timeout_s + self._pause_s)
         if self.state is RootState.FOLLOWING and self._may_claim() and now >= self._claims_at():
             self._probe(now)
         if now >= self._ping_at:
@@ -263,10 +271,27 @@ class Root:
         self._forced = True
         self._elect(RootTrigger.FORCE, now)
 
-    def link_up(self, peer: str) -> None:
-        """A member can be reached again: it may not know who the root is."""
+    def link_up(self, peer: str, now: float) -> None:
+        """A member can be reached again: it may not know who the root is, and leases may be near their end."""
+        self._up.add(peer)
         if self.is_root:
-            self._out.append(Send(peer, RootSet(epoch=self.epoch, node=self.name, root=self.name)))
+            self._set(peer)
+        if self.is_root or peer == self.root:
+            self._ping_at = now
+        if self.state in (RootState.PROBING, RootState.CLAIMING) and peer not in self._votes:
+            self._ask(peer, self._claim(), now)
+        self._meet(now)
+
+    def link_down(self, peer: str) -> None:
+        """A member cannot be reached."""
+        self._up.discard(peer)
+
+    def _meet(self, now: float) -> None:
+        if not self.root and len(self._up) + 1 >= self.members.majority:
+            self._met_at = now
+
+    def _set(self, peer: str) -> None:
+        self._out.append(Send(peer, RootSet(epoch=self.epoch, node=self.name, root=self.name)))
 
     def _may_claim(self) -> bool:
         return not self.is_fresh and self.name not in self.members.witnesses
@@ -275,7 +300,13 @@ class Root:
         return self.options.timeout_s + PLACE_S * (self.members.place(self.name) - 1) + self.options.jitter_s
 
     def _claims_at(self) -> float:
-        return self._heard_at + self._patience_s()
+        """Where no root is known, nobody needs to be waited for: it asks as soon as it meets a majority. Who claimed
+        the last epoch comes first, as whoever has heard of no later one follows it still."""
+        silent_at = self._heard_at + self._patience_s()
+        if self.root:
+            return silent_at
+        turn_s = 0.0 if self.row.voted == self.name else PLACE_S * (self.members.place(self.name) - 1)
+        return min(silent_at, self._met_at + turn_s + self.options.jitter_s)
 
     def _collected_at(self) -> float:
         """When nobody can hold an older mastership: all said so, or their leases are over."""
@@ -287,9 +318,10 @@ class Root:
 
     def _probe(self, now: float) -> None:
         self._move(RootTrigger.SILENCE)
+        self._met_at = float("inf")
         self._deadline = now + ANSWER_S
         self._votes = {self.name}
-        self._ask_all(RootClaim(epoch=self.epoch + 1, node=self.name, probe=True), now)
+        self._ask_all(self._claim(), now)
         self._count(now)
 
     def _count(self, now: float) -> None:
@@ -302,7 +334,7 @@ class Root:
             self.row = ClusterRow(self.epoch + 1, "", self.name)
             self._deadline = now + ANSWER_S
             self._votes = {self.name}
-            self._ask_all(RootClaim(epoch=self.epoch, node=self.name), now)
+            self._ask_all(self._claim(), now)
             self._count(now)
         elif self.state is RootState.CLAIMING:
             self._elect(RootTrigger.MAJORITY, now)
@@ -315,7 +347,7 @@ class Root:
         self.cleared = set()
         self.held_of_cleared = []
         for peer in self.members.others(self.name):
-            self.link_up(peer)
+            self._set(peer)
 
     def _follow(self, row: ClusterRow, now: float) -> None:
         assert row.epoch >= self.epoch
@@ -330,6 +362,7 @@ class Root:
         self._forget(keeps_grants=False)
         self.row = self.row._replace(root="")
         self._heard_at = now
+        self._meet(now)
 
     def _forget(self, *, keeps_grants: bool) -> None:
         self._root_lease.forget()

@@ -163,6 +163,13 @@ class Tracker:
         self.root = ""
         self.is_ready = False
 
+    def root_found(self, root: str, now: float) -> None:
+        """The root of this epoch is known by now."""
+        self.root = root
+        for mine in list(self._busy.values()):
+            if mine.phase is Phase.ASKING:
+                self._ask_again(mine, now)
+
     @property
     def is_clear(self) -> bool:
         """Is no LOCK of an older epoch open?"""
@@ -194,18 +201,18 @@ class Tracker:
                 mine.grant_waiting(self._apart_token(mine))
 
     def link(self, peer: str, is_up: bool, now: float) -> None:
-        """A member can be reached, or cannot: what was asked of it is asked of the root."""
+        """A member can be reached, or cannot: what was asked of it is asked again."""
         (self.up.add if is_up else self.up.discard)(peer)
         for mine in list(self._busy.values()):
             if mine.phase is Phase.ASKING and (mine.hint or self.root) == peer:
-                self._ask(mine, self.root, now)
+                self._ask_again(mine, now)
 
     def tick(self, now: float) -> None:
         for mine in list(self._busy.values()):
             mine.expire(now, self.why_late)
             mine.serve(now)
             if mine.phase is Phase.ASKING and now >= mine.asked_at + ASK_AGAIN_S:
-                self._ask(mine, self.root, now)
+                self._ask_again(mine, now)
             self._rest(mine, now)
             if not mine.is_busy:
                 self._busy.pop(mine.box, None)
@@ -271,6 +278,10 @@ class Tracker:
         mine.move(TrackerTrigger.WANT)
         self._since[mine.box] = now
         self._ask(mine, mine.hint or self.root, now)
+
+    def _ask_again(self, mine: Mastership, now: float) -> None:
+        """The root knows best; what the root knows, is in its own hint."""
+        self._ask(mine, mine.hint if self.root == self.name else self.root, now)
 
     def _ask(self, mine: Mastership, peer: str, now: float) -> None:
         mine.asked_at = now

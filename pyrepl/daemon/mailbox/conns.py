@@ -25,7 +25,7 @@ from pyrepl.errors import PyreplError
 from pyrepl.mailbox.answers import Bad, No, Reason
 from pyrepl.mailbox.codec import UNTAGGED
 from pyrepl.mailbox.node import Node
-from pyrepl.mailbox.outgoing import TextOf
+from pyrepl.mailbox.outgoing import TextOf, overtakes
 from pyrepl.mailbox.peer_link import PeerLink
 from pyrepl.mailbox.sending import Counted, Notice, Reply, Send
 from pyrepl.mailbox.talk import Came, Lost, Opened
@@ -140,18 +140,32 @@ class Conns:
         self._asked[name] = then
         self.keeping.driver.tell(begin)
 
-    def in_round(self, question: Callable[[Node, float], Any], then: Callable[[Any], None]) -> None:
-        """Ask the machine in its next round; the answer is None if there is none any more."""
+    def in_round(
+        self,
+        question: Callable[[Node, float], Any],
+        then: Callable[[Any], None],
+        is_done: Callable[[Node, float], bool] = lambda node, now: True,
+    ) -> None:
+        """Ask the machine in its next round. The answer is told when that round is over, so that what was asked for is
+        on disk, and not before `is_done`; it is None if there is no machine any more."""
         assert self.keeping is not None
+        driver = self.keeping.driver
         self._came += 1
         number = self._came
         self._questions[number] = then
 
         def ask(node: Node, now: float) -> None:
             answer = question(node, now)
-            self._questions.pop(number)(answer)
+            driver.watch(partial(tell, node, answer))
 
-        self.keeping.driver.tell(ask)
+        def tell(node: Node, answer: Any) -> bool:
+            is_over = number not in self._questions
+            if not is_over and is_done(node, self.now()):
+                self._questions.pop(number)(answer)
+                is_over = True
+            return is_over
+
+        driver.tell(ask)
 
     # What connections tell
 
@@ -162,7 +176,7 @@ class Conns:
             conn.refuse("what this node said before made the other begin again: it is not heard for a while")
         elif isinstance(conn.talk, PeerLink):
             self._teller.link_up(opened.node, conn.addr)
-            self.keeping.driver.tell(partial(self._link_up, conn, opened))
+            self.keeping.driver.tell(partial(self._link_up, conn, opened), first=True)
         else:
             self._came += 1
             name = f"{self._came}:{opened.name}"
@@ -185,7 +199,8 @@ class Conns:
         if self.keeping is None:
             return
         if isinstance(conn.talk, PeerLink):
-            self.keeping.driver.tell(partial(self._hear, conn, conn.talk.peer, tag, command, text))
+            hear = partial(self._hear, conn, conn.talk.peer, tag, command, text)
+            self.keeping.driver.tell(hear, first=overtakes(command))
         elif conn in self._names:
             self.keeping.driver.tell(partial(self._hear_mail, conn, self._names[conn], tag, command, text))
 

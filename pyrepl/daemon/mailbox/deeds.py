@@ -44,6 +44,12 @@ _RESYNC_REFUSED: Final[dict[str, str]] = {
     Reason.BUSY: "mailboxes are being compared with another member's already: ask again",
     Reason.FAILED: "the connection with the other member is over: ask again",
 }
+ALLOW_S: Final = 10.0
+"""So long MAILBOX ALLOW waits until what it allows is done."""
+_ALLOWED_LATER: Final = CommandError(
+    "ERR it is allowed, but not done yet: the mailbox is in use elsewhere, no majority is there, or the disk refuses:"
+    " see MAILBOX STATUS"
+)
 _NOT_READY: Final = CommandError("ERR mailboxes are not ready: ask again")
 
 
@@ -52,9 +58,14 @@ class MailboxDeeds:
     """The answers of one node."""
 
     def __init__(
-        self, conf: Configured, conns: Conns, clients: Clients, figures: Figures, leave: Callable[[], None]
+        self,
+        conf: Configured,
+        conns: Conns,
+        clients: Clients,
+        figures: Figures,
+        leave: Callable[[Callable[[], None]], None],
     ) -> None:
-        """`leave` ends all that the node does with mailboxes, after this turn."""
+        """`leave` ends all that the node does with mailboxes, after this turn, and then calls what it was given."""
         self._conf: Final = conf
         self._conns: Final = conns
         self._clients: Final = clients
@@ -67,17 +78,17 @@ class MailboxDeeds:
         return {AskMailboxes: self._perform}
 
     def _perform(self, call: Call, effect: AskMailboxes) -> Reply:
-        waits, client_id = self._clients.waits, call.client.id
+        waits, client_id, question = self._clients.waits, call.client.id, effect.question
         if self._conns.has_left:
             raise _HAS_LEFT
         if self._conns.keeping is None:
             raise _NOT_READY
         if client_id not in self._clients.conns:
             raise CommandError("ERR MAILBOX needs a connection of its own")
-        if effect.question is MailboxQuestion.CHECK:
+        if question is MailboxQuestion.CHECK:
             check = Check(user=effect.user)
             self._conns.ask(f"check {client_id}", check, lambda answer: waits.finish(client_id, _checked(answer)))
-        elif effect.question is MailboxQuestion.RENEW:
+        elif question is MailboxQuestion.RENEW:
             name = f"renew {client_id}"
             self._conns.ask_by(
                 name,
@@ -101,11 +112,33 @@ class MailboxDeeds:
                 lambda answer: waits.finish(client_id, self._resynced(answer)),
             )
         else:
-            self._conns.in_round(
-                lambda node, now: self._answer(node, effect, now),
-                lambda answer: waits.finish(client_id, _NOT_READY if answer is None else answer),
-            )
+            self._ask(effect, lambda answer: waits.finish(client_id, _NOT_READY if answer is None else answer))
         return waits.hold(WorkWait(call.client))
+
+    def _ask(self, effect: AskMailboxes, finish: Callable[[Reply], None]) -> None:
+        """Ask in a round; the answer is finished when what it says is on disk."""
+        question, until = effect.question, self._conns.now() + ALLOW_S
+
+        def then(answer: Reply) -> None:
+            if answer is OK and question in (MailboxQuestion.LEAVE, MailboxQuestion.LEAVE_FORCE):
+                self._leave(lambda: finish(OK))
+            elif answer is OK and question is MailboxQuestion.ALLOW and self._is_allowing(effect.user):
+                finish(_ALLOWED_LATER)
+            else:
+                finish(answer)
+
+        def is_done(node: Node, now: float) -> bool:
+            return question is not MailboxQuestion.ALLOW or now >= until or not self._is_allowing(effect.user)
+
+        self._conns.in_round(lambda node, now: self._answer(node, effect, now), then, is_done)
+
+    def _is_allowing(self, user: str) -> bool:
+        """Is anything of a user allowed that is not done yet?"""
+        node = None if self._conns.keeping is None else self._conns.keeping.driver.node
+        if node is None or node.gates is None or node.folders is None:
+            return False
+        boxes = (node.core.rows.box(guid) for guid in node.gates.allowed | node.folders.allowed)
+        return any(box is not None and box.user == user for box in boxes)
 
     def _answer(self, node: Node, effect: AskMailboxes, now: float) -> Reply:
         """In a round. What goes wrong is the reply."""
@@ -120,7 +153,7 @@ class MailboxDeeds:
             if question is MailboxQuestion.SCRUB:
                 return _scrub(node)
             if question in (MailboxQuestion.LEAVE, MailboxQuestion.LEAVE_FORCE):
-                return self._leave_now(node, is_forced=question is MailboxQuestion.LEAVE_FORCE)
+                return self._may_leave(node, is_forced=question is MailboxQuestion.LEAVE_FORCE)
             if question is MailboxQuestion.STATUS:
                 return self._status(node, now)
             if question is MailboxQuestion.INFO:
@@ -172,11 +205,10 @@ class MailboxDeeds:
             b"texts": last.texts,
         }
 
-    def _leave_now(self, node: Node, *, is_forced: bool) -> Reply:
+    def _may_leave(self, node: Node, *, is_forced: bool) -> Reply:
         why = None if is_forced else self._why_stay(node)
         if why is not None:
             raise CommandError(f"ERR {why}; MAILBOX LEAVE FORCE leaves all the same")
-        self._leave()
         return OK
 
     def _why_stay(self, node: Node) -> str | None:

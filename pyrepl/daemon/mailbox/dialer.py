@@ -15,6 +15,10 @@ from pyrepl.daemon.wires.connecting import Reach
 from pyrepl.daemon.wires.wire import Wire
 
 AGAIN_S: Final = 1.0
+SOON_S: Final = 0.1
+"""Instead, for SOON_FOR_S after the start and after a link that lasted: a member that was only started again is met at
+once, and mail that waits for it waits no longer."""
+SOON_FOR_S: Final = 5.0
 PATIENCE_S: Final = 5.0
 """How long a member may take to accept a connection."""
 
@@ -44,12 +48,17 @@ class Dialer:
 
     async def _keep(self, member: MailboxMember) -> None:
         told = ""
+        now = asyncio.get_running_loop().time
+        soon_until = now() + SOON_FOR_S
         while True:
+            began = now()
             why = await self._try(member)
             if why and why != told:
                 self._failed(member, why)
             told = why
-            await asyncio.sleep(AGAIN_S)
+            if not why and now() >= began + AGAIN_S:
+                soon_until = now() + SOON_FOR_S
+            await asyncio.sleep(SOON_S if now() < soon_until else AGAIN_S)
 
     async def _try(self, member: MailboxMember) -> str:
         """Connect, and talk until it is over: why there was no connection, "" if there was."""

@@ -5,7 +5,7 @@
     2 do the works that follow, on disk
     3 commit the rows
     4 do the works that take away
-    5 let go what is said to members and mail processes
+    5 let go what is said to members, mail processes and operators
     6 have a text read again, if it is time for one; what was read is told as something that has come
 
 All that comes while 2 to 4 wait for the disk is told in the next round, so under load one commit serves many. Nobody
@@ -40,6 +40,8 @@ TRIM_S: Final = 3600.0
 
 Job: TypeAlias = Callable[[Node, float], None]
 """Tells the node that something has happened, at `now`."""
+Watcher: TypeAlias = Callable[[], bool]
+"""Looks at the node when a round is over, and what it changed is on disk. True if it has seen what it waited for."""
 
 
 class Hearers(Refused, Protocol):
@@ -100,7 +102,9 @@ class Driver:
         self._hearers: Final = hearers
         self._now: Final = now
         self._tombstones_s: Final = tombstones_s
+        self._first: deque[Job] = deque()
         self._jobs: deque[Job] = deque()
+        self._watchers: list[Watcher] = []
         self._wake: Final = asyncio.Event()
         self._watch: Final = watch
         self._scrubber: Final = None if workers is None else Scrubber(workers, self.tell, scrub_pace)
@@ -128,10 +132,14 @@ class Driver:
         """There is something to do, as the watch has seen."""
         self._wake.set()
 
-    def tell(self, job: Job) -> None:
-        """Something has happened: the node hears of it in the next round."""
-        self._jobs.append(job)
+    def tell(self, job: Job, *, first: bool = False) -> None:
+        """Something has happened: the node hears of it in the next round. `first`: before all else that has."""
+        (self._first if first else self._jobs).append(job)
         self._wake.set()
+
+    def watch(self, watcher: Watcher) -> None:
+        """Called at the end of this round, and of each that follows until it has seen what it waits for."""
+        self._watchers.append(watcher)
 
     async def run(self) -> None:
         """Until it is cancelled, or something fails."""
@@ -144,8 +152,9 @@ class Driver:
         self.rounds += 1
         self._wake.clear()
         await self._do_gates()
-        for _ in range(min(len(self._jobs), MOST_AT_ONCE)):
-            self._jobs.popleft()(self.node, self._now())
+        for jobs in (self._first, self._jobs):
+            for _ in range(min(len(jobs), MOST_AT_ONCE)):
+                jobs.popleft()(self.node, self._now())
         self.node.tick(self._now())
         self._trim()
         core = self.node.core
@@ -176,6 +185,7 @@ class Driver:
         self.lag.note(core.causal.held.get(core.origin, 0), self._now())
         if self._scrubber is not None and self.is_settled:
             self._scrubber.look(self.node, self.standing, self._now())
+        self._watchers = [watcher for watcher in self._watchers if not watcher()]
 
     async def _do_gates(self) -> None:
         """All works are done here, so files and rows may be compared; nothing is told to the node meanwhile."""
@@ -197,7 +207,7 @@ class Driver:
 
     async def _wait(self) -> None:
         """Until something happens, or time has passed that matters."""
-        if self._jobs:
+        if self._first or self._jobs:
             return
         at = self.node.next_deadline(self._now())
         if self._owing is not None:

@@ -132,14 +132,16 @@ class MailboxServer(Service):
         self._end("the node ends")
         self._sockets.close()
 
-    def leave(self) -> None:
-        """MAILBOX LEAVE: as at the node's end, while the node goes on. In the next turn, as the machine is asking."""
+    def leave(self, then: Callable[[], None]) -> None:
+        """MAILBOX LEAVE: as at the node's end, while the node goes on; then `then`. In the next turn, as the machine is
+        asking."""
         self.conns.has_left = True
-        self._loop.call_soon(self._leave)
+        self._loop.call_soon(self._leave, then)
 
-    def _leave(self) -> None:
+    def _leave(self, then: Callable[[], None]) -> None:
         self._end("this node has left")
         self._teller.left(self.conf.name)
+        then()
 
     def _end(self, reason: str) -> None:
         if self._has_ended:

@@ -1,6 +1,7 @@
 """One connection of the mailbox protocol: the shell around pyrepl.mailbox.talk, between a socket and its owner.
 
-What is heard is told to the owner in order, each command when its text is on disk. While much of it waits for the disk
+What is heard is told to the owner in order, each command when its text is on disk; what elections and leases are about
+is told at once. While much of it waits for the disk
 or for the node, nothing is read. Texts that go out are read piece by piece by the user's worker, when the socket has
 room for them.
 
@@ -16,7 +17,7 @@ from typing import Final, Protocol, final
 from pyrepl.daemon.mailbox.sockets import TalkSocket
 from pyrepl.daemon.mailbox.text_writer import ComingText, Kept
 from pyrepl.mailbox.answers import Bad, No, Ok, Reason
-from pyrepl.mailbox.outgoing import PieceWanted, TextOf, TextWanted
+from pyrepl.mailbox.outgoing import PieceWanted, TextOf, TextWanted, overtakes
 from pyrepl.mailbox.talk import Came, Event, Lost, Opened, Talk, TextCame
 from pyrepl.mailbox.verbs import Command
 
@@ -39,7 +40,8 @@ class Owner(Protocol):
         """A text begins to come; tell `conn.text_done` when it is on disk."""
 
     def heard(self, conn: TalkConn, tag: str, command: Command, text: str) -> None:
-        """A command, whose text has this name in the drop folder; call `conn.taken` when the node has heard it."""
+        """A command, whose text has this name in the drop folder; call `conn.taken` when the node has heard it. One
+        that overtakes others is to be heard before those that wait."""
 
     def wrong_text(self, conn: TalkConn, why: str) -> None:
         """A node sent a text that is not what its line says; it is heard without it."""
@@ -172,7 +174,10 @@ class TalkConn:
     # Inside
 
     def _on(self, event: Event) -> None:
-        if isinstance(event, Came):
+        if isinstance(event, Came) and overtakes(event.command) and not event.has_text:
+            self._under_way += 1
+            self._owner.heard(self, event.tag, event.command, "")
+        elif isinstance(event, Came):
             coming = self._owner.coming(self, event) if event.has_text else None
             self._queue.append(_Heard(event.tag, event.command, coming))
             self._hand_on()

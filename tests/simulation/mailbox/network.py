@@ -1,10 +1,12 @@
-"""Connections between members: in order, with delays, lost when they are cut; a cut may be noticed late."""
+"""Connections between members: in order, but for what may overtake, with delays, lost when they are cut; a cut may be
+noticed late."""
 
 from __future__ import annotations
 
 import random
 from collections.abc import Callable
 
+from pyrepl.mailbox.outgoing import overtakes
 from pyrepl.mailbox.verbs import Command
 
 Schedule = Callable[[float, Callable[[], None]], None]
@@ -19,8 +21,8 @@ class Connection:
         self.is_up = False
         self.number = 0
         """Rises with each break: what was under way on an older one never arrives."""
-        self.free_at = dict.fromkeys(ends, 0.0)
-        """Sender -> when its last message arrives."""
+        self.free_at = {(end, is_first): 0.0 for end in ends for is_first in (False, True)}
+        """Sender, and whether it overtakes -> when its last such message arrives."""
         self.slow = 1.0
         self.lag_s = dict.fromkeys(ends, 0.0)
         """Sender -> how much longer each of its messages takes."""
@@ -47,8 +49,9 @@ class Network:
         if not connection.is_up:
             return
         delay = self._rng.expovariate(1 / 0.003) * connection.slow + connection.lag_s[sender]
-        at = max(self._now() + delay, connection.free_at[sender])
-        connection.free_at[sender] = at
+        lane = sender, overtakes(command)
+        at = max(self._now() + delay, connection.free_at[lane])
+        connection.free_at[lane] = at
         number = connection.number
 
         def arrive() -> None:
@@ -60,7 +63,8 @@ class Network:
     def stall(self, sender: str, to: str, seconds: float) -> None:
         """Nothing of this direction arrives for a time, and the connection stays up."""
         connection = self.of(sender, to)
-        connection.free_at[sender] = max(self._now() + seconds, connection.free_at[sender])
+        for lane in ((sender, False), (sender, True)):
+            connection.free_at[lane] = max(self._now() + seconds, connection.free_at[lane])
 
     def cut(self, one: str, other: str) -> None:
         """Nothing passes any more; both ends notice within 3 s."""
@@ -96,6 +100,6 @@ class Network:
             if not connection.is_up and not connection.is_cut and self.is_alive(one) and self.is_alive(other):
                 connection.is_up = True
                 connection.number += 1
-                connection.free_at = {end: self._now() for end in connection.ends}
+                connection.free_at = dict.fromkeys(connection.free_at, self._now())
                 self.link(one, other, True)
                 self.link(other, one, True)

@@ -20,6 +20,8 @@ class Elections:
         self.cut: set[frozenset[str]] = set()
         self.dead: set[str] = set()
         self.said: list[str] = []
+        self.up: set[frozenset[str]] = set()
+        """Links that both ends know of."""
         self.roots = {name: self.made(name, ClusterRow()) for name in names}
 
     def made(self, name: str, row: ClusterRow) -> Root:
@@ -28,9 +30,29 @@ class Elections:
     def restart(self, name: str) -> None:
         self.dead.discard(name)
         self.roots[name] = self.made(name, self.roots[name].row)
+        self._lose({pair for pair in self.up if name in pair}, name)
 
     def reaches(self, one: str, other: str) -> bool:
         return frozenset((one, other)) not in self.cut and not {one, other} & self.dead
+
+    def _link(self) -> None:
+        """Both ends of each link learn of what became of it."""
+        there = {frozenset((one, other)) for one in self.roots for other in self.roots if one < other}
+        there = {pair for pair in there if self.reaches(*pair)}
+        self._lose(self.up - there)
+        for pair in sorted(there - self.up, key=sorted):
+            self.up.add(pair)
+            one, other = sorted(pair)
+            self.roots[one].link_up(other, self.now)
+            self.roots[other].link_up(one, self.now)
+
+    def _lose(self, pairs: set[frozenset[str]], but: str = "") -> None:
+        for pair in pairs:
+            self.up.discard(pair)
+            one, other = sorted(pair)
+            for mine, peer in ((one, other), (other, one)):
+                if mine not in self.dead and mine != but:
+                    self.roots[mine].link_down(peer)
 
     def isolate(self, name: str) -> None:
         self.cut |= {frozenset((name, other)) for other in self.roots if other != name}
@@ -63,6 +85,7 @@ class Elections:
         until = self.now + seconds
         while self.now < until:
             self.now = min(until, self.now + 0.1)
+            self._link()
             for name, root in self.roots.items():
                 if name not in self.dead:
                     root.tick(self.now)

@@ -8,7 +8,7 @@ from pyrepl.errors import PeerError
 from pyrepl.mailbox.answers import Ok
 from pyrepl.mailbox.codec import encode
 from pyrepl.mailbox.outgoing import PIECE_BYTES, Outgoing, PieceWanted, TextWanted
-from pyrepl.mailbox.verbs import Ping, Quit, Save
+from pyrepl.mailbox.verbs import Ping, Quit, RootPing, Save
 from pyrepl.mailbox.words import Box
 
 ROOM = 1 << 20
@@ -33,6 +33,21 @@ def test_a_text_comes_when_it_is_its_turn() -> None:
     assert out.wishes() == [PieceWanted(2)]
     out.add_piece(b"ef")
     assert out.take(ROOM) == [b"ef", encode(Quit())]
+    assert out.waiting_bytes == 0
+
+
+def test_what_leases_are_about_overtakes_all_but_the_text_that_is_under_way() -> None:
+    ping, answer = RootPing(epoch=4, node="a", root="a"), Ok(epoch=4, left=10)
+    out = Outgoing()
+    out.add(SAVE, "7", ("alice", "G1"))
+    out.add(Quit())
+    out.add(ping, "r1")
+    assert out.take(ROOM) == [encode(ping, "r1")]
+    out.text_is(6)
+    out.add(answer, "r2")
+    assert out.take(ROOM) == [encode(SAVE, "7", 6)]
+    out.add_piece(b"abcdef")
+    assert out.take(ROOM) == [b"abcdef", encode(answer, "r2"), encode(Quit())]
     assert out.waiting_bytes == 0
 
 

@@ -15,9 +15,11 @@ from tests.unit.mailbox.elections import Elections
 
 def test_t10_the_first_root_is_elected_by_a_majority() -> None:
     world = Elections()
-    world.run(1.8)
+    world.dead = {"b", "c"}
+    world.run(10.0)
     assert world.rulers() == []
-    world.run(1.0)
+    world.dead = set()
+    world.run(0.3)
     assert world.rulers() == ["a"]
     assert world.roots["a"].state is RootState.ROOT and world.roots["a"].epoch == 1
     assert world.roots["b"].root == world.roots["c"].root == "a"
@@ -75,6 +77,64 @@ def test_t8_one_that_comes_back_learns_the_new_root() -> None:
     world.restart("a")
     world.run(1.5)
     assert world.roots["a"].root == "b" and world.rulers() == ["b"]
+
+
+@pytest.mark.parametrize("names", ["ab", "abc"])
+def test_a_root_that_comes_back_before_it_is_replaced_is_the_root_at_once(names: str) -> None:
+    world = Elections(names)
+    world.run(4.0)
+    for _ in range(20):
+        world.dead.add("a")
+        world.run(0.5)
+        world.restart("a")
+        world.run(0.3)
+        assert world.ready() == ["a"] and all(root.has_lease(world.now) for root in world.roots.values())
+
+
+def test_a_member_that_comes_back_has_its_lease_at_once() -> None:
+    world = Elections("ab")
+    world.run(4.0)
+    world.dead.add("b")
+    world.run(1.0)
+    world.restart("b")
+    world.run(0.2)
+    assert world.ready() == ["a"] and world.roots["a"].epoch == 1 and world.roots["b"].has_lease(world.now)
+
+
+def test_members_that_are_killed_in_turn_have_a_root_whenever_both_are_there() -> None:
+    world = Elections("ab", options=RootOptions(jitter_s=0.1))
+    world.run(4.0)
+    for name in "abbaababbbaaab" * 3:
+        world.dead.add(name)
+        world.run(0.6)
+        world.restart(name)
+        world.run(0.6)
+        assert len(world.ready()) == 1 and all(root.has_lease(world.now) for root in world.roots.values())
+
+
+def test_a_member_that_comes_while_votes_are_counted_is_asked_too() -> None:
+    world = Elections("ab")
+    world.cut.add(frozenset("ab"))
+    while world.roots["a"].state is not RootState.PROBING:
+        world.run(0.1)
+    world.heal()
+    world.run(0.1)
+    assert world.rulers() == ["a"]
+
+
+def test_one_that_has_only_begun_is_not_shut_out_by_a_root_that_it_did_not_meet_yet() -> None:
+    world = Elections("abw", witnesses="w")
+    world.run(4.0)
+    world.dead.add("a")
+    world.run(12.0)
+    assert world.rulers() == ["b"]
+    world.restart("a")
+    world.cut.add(frozenset("ab"))
+    world.run(1.0)
+    assert not world.roots["a"].is_shut_out
+    world.run(3.0)
+    assert world.roots["a"].is_shut_out, "as b does not come"
+    assert world.rulers() == ["b"] and world.roots["b"].epoch == 2
 
 
 def test_a_node_that_was_cut_off_does_not_depose_the_root() -> None:

@@ -88,6 +88,29 @@ def test_t2_a_link_that_breaks_sends_the_question_to_the_root() -> None:
     assert mine.events() == [AskFor("other", "a", "b", 1)]
 
 
+def test_t2_the_root_asks_whom_it_gave_the_mailbox_to_as_soon_as_that_is_back() -> None:
+    mine = tracker("a")
+    mine.add("other", Token(4, 3), "c")
+    mine.lock("other", "m1", 1.0)
+    assert mine.events() == [AskFor("other", "c", "a", 1)]
+    mine.link("c", False, 1.1)
+    mine.tick(2.1)
+    assert mine.events() == []
+    mine.link("c", True, 2.2)
+    assert mine.events() == [AskFor("other", "c", "a", 1)]
+    mine.tick(3.2)
+    assert mine.events() == [AskFor("other", "c", "a", 1)]
+
+
+def test_t2_what_waits_is_asked_of_a_root_that_is_known_again() -> None:
+    mine = tracker("b")
+    mine.root_gone()
+    mine.lock("box", "m1", 1.0)
+    assert mine.events() == []
+    mine.root_found("c", 1.1)
+    assert mine.events() == [AskFor("box", "c", "b", 1)]
+
+
 def test_t2_a_lock_is_answered_at_its_deadline() -> None:
     mine = tracker()
     mine.lock("box", "m1", 1.0, wait_s=0.5)

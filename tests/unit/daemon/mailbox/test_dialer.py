@@ -20,7 +20,7 @@ MEMBER = MailboxMember("b", "127.0.0.1", 7390)
 
 @in_loop
 async def test_it_goes_on_until_there_is_a_link_and_after_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(room, "AGAIN_S", 0.001)
+    monkeypatch.setattr(room, "SOON_S", 0.001)
     outcomes: list[Exception | None] = [ConnectionRefusedError(111, "refused")] * 3 + [
         ValueError("no name"),
         None,

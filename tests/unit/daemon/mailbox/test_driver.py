@@ -99,6 +99,24 @@ class Rig:
 
 
 @in_loop
+async def test_what_is_told_first_is_heard_first_and_who_watches_looks_until_it_has_seen(tmp_path: Path) -> None:
+    rig = Rig(tmp_path)
+    heard: list[str] = []
+    rig.driver.tell(lambda node, now: heard.append("late"))
+    rig.driver.tell(lambda node, now: heard.append("first"), first=True)
+
+    def watcher() -> bool:
+        heard.append(f"rows {rig.rows.is_dirty}")
+        return heard.count("rows False") == 2
+
+    rig.driver.watch(watcher)
+    for _ in range(3):
+        await rig.driver.round()
+    assert heard == ["first", "late", "rows False", "rows False"]
+    rig.close()
+
+
+@in_loop
 async def test_one_commit_serves_all_that_came(tmp_path: Path) -> None:
     rig = Rig(tmp_path)
     await rig.elected()

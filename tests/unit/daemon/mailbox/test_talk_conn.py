@@ -14,7 +14,7 @@ from pyrepl.mailbox.answers import Ok
 from pyrepl.mailbox.mail_conn import MailConn
 from pyrepl.mailbox.outgoing import TextOf
 from pyrepl.mailbox.talk import Came, Lost, Opened, TalkOptions, TextCame
-from pyrepl.mailbox.verbs import Command, Save
+from pyrepl.mailbox.verbs import Command, RootPing, Save
 from pyrepl.mailbox.words import Box, Dot
 from tests.unit.daemon.mailbox.store_rig import new_disk
 from tests.unit.daemon.rig import in_loop, soon, until
@@ -91,6 +91,18 @@ async def test_r1_a_command_waits_for_its_text_and_those_behind_it_wait_too() ->
     rig.theirs.send(b"lo2 CHECK\n")
     assert await rig.heard(3) == ["opened x", "1 SAVE a.1.G", "2 CHECK"]
     assert rig.owner.disk.read(b"/mail/.pyrepl-drop/a.1.G") == b"hello"
+    rig.close()
+
+
+@in_loop
+async def test_what_leases_are_about_waits_for_no_text() -> None:
+    rig = Rig()
+    rig.theirs.send(SAVE + b"hel")
+    await rig.heard(1)
+    ping = RootPing(epoch=1, node="b", root="b")
+    rig.conn._on(Came("r1", ping, False))
+    rig.theirs.send(b"lo")
+    assert await rig.heard(3) == ["opened x", "r1 ROOT-PING", "1 SAVE a.1.G"]
     rig.close()
 
 
