@@ -1,6 +1,8 @@
 """A process that puts messages into a Maildir until it is killed: `python -m tests.fault.mailbox_adder ROOT FIRST`.
 
-It prints the UID of each message after the work was told as done. Every third message moves once, every fifth goes.
+It prints the UID of each message after the work was told as done. Every third message moves once, every fifth goes. The
+first one may have been done before, by one that was killed before it told: where a Dovecot has taken the line of its
+first UID out of the list since, this UID is too low by now.
 """
 
 from __future__ import annotations
@@ -52,11 +54,12 @@ def works(store: MaildirStore, number: int) -> list[Work]:
 
 def main(root: Path, number: int) -> None:
     store = open_store(root)
+    allowed = {Outcome.DONE, Outcome.TOO_LOW}
     while True:
         results = store.perform([MakeBox("alice", BOX, "INBOX", 7, 1), *works(store, number)])
-        assert {result.outcome for result in results} == {Outcome.DONE}, results
+        assert {result.outcome for result in results} <= allowed, results
         os.write(1, b"%d\n" % number)
-        number += 1
+        number, allowed = number + 1, {Outcome.DONE}
 
 
 if __name__ == "__main__":
