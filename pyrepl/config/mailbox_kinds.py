@@ -1,4 +1,5 @@
-"""The kind of value that the row `mailbox-members` has: nodes, where each is reached, and who keeps no mail."""
+"""The kinds of value that `mailbox-members` and `mailbox-exclude` have: nodes, where each is reached, and who keeps no
+mail; patterns of users and mailboxes."""
 
 from __future__ import annotations
 
@@ -12,6 +13,7 @@ from pyrepl.words import from_text, to_text
 
 _MEMBER: Final = re.compile(r"([A-Za-z0-9_.-]{1,32})=(\[[^\]]+\]|[^:,\s]+):([0-9]{1,5})(,witness)?")
 _MOST: Final = 16
+_MOST_PATTERNS: Final = 1000
 
 
 class MailboxMember(NamedTuple):
@@ -46,6 +48,27 @@ class MailboxMembers(Kind[tuple[MailboxMember, ...]]):
 
     def lines(self, value: tuple[MailboxMember, ...]) -> list[list[bytes]]:
         return [[from_text(str(member)) for member in value]] if value else []
+
+
+@final
+class MailboxPatterns(Kind[tuple[str, ...]]):
+    """Words like `alice`, `*/Trash` or `bob/Lists/*`. An empty word means none."""
+
+    many_words = True
+
+    def parse(self, words: Sequence[bytes], current: tuple[str, ...]) -> tuple[str, ...]:
+        patterns = tuple(to_text(word) for word in words if word)
+        if len(patterns) > _MOST_PATTERNS:
+            raise ConfigError(f"argument must name at most {_MOST_PATTERNS} patterns")
+        if any(pattern.startswith("/") or pattern.endswith("/") for pattern in patterns):
+            raise ConfigError("argument must be patterns like user or user/mailbox")
+        return patterns
+
+    def text(self, value: tuple[str, ...]) -> bytes:
+        return from_text(" ".join(value))
+
+    def lines(self, value: tuple[str, ...]) -> list[list[bytes]]:
+        return [[from_text(pattern) for pattern in value]] if value else []
 
 
 def _member(word: str) -> MailboxMember:

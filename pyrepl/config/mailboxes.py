@@ -6,7 +6,7 @@ from typing import Final
 
 from pyrepl.config.directive import Directive
 from pyrepl.config.kinds import Addresses, Choice, Integer, Memory, OctalMode, Secret, Text
-from pyrepl.config.mailbox_kinds import MailboxMembers
+from pyrepl.config.mailbox_kinds import MailboxMembers, MailboxPatterns
 
 KB: Final = 1024
 MB: Final = 1024 * 1024
@@ -119,6 +119,20 @@ class Mailboxes:
     )
     mailbox_ack_timeout = Directive(
         Integer(1, DAY_MS), 5000, "Milliseconds after which it is answered, whoever has it.", mutable=False
+    )
+    mailbox_single_copy = Directive(
+        Choice("accept", "refuse"),
+        "accept",
+        "What a mail process is told that waits for an answer while no other node can be reached: that the change is"
+        " done, with acks=0, or that it is refused. A Dovecot is never refused.",
+        mutable=False,
+    )
+    mailbox_exclude = Directive(
+        MailboxPatterns(),
+        (),
+        "Users, or mailboxes as user/mailbox, that are left to the mail programs of this node, with * and ? as in"
+        " */Trash; the same on all nodes. What is kept already stays so.",
+        mutable=False,
     )
     mailbox_workers = Directive(
         Integer(1, 64), 4, "Threads that write to Maildirs; all of a user's mail is one thread's.", mutable=False

@@ -43,6 +43,7 @@ Mail processes:
     saving, order        LOCK, SAVE, UNLOCK, and in which order SAVEs go out
     tasks                what the node does itself under masterships
     acks                 who waits until another node has an op
+    excluded             what is not kept
     mail_side            everything else
     renewing, uniting    a new UIDVALIDITY, and one mailbox of two of one name, as an operator asks
 

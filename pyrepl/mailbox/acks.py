@@ -16,13 +16,16 @@ from pyrepl.mailbox.core import Core
 from pyrepl.mailbox.words import Dot
 
 OPS: Final = "o"
+WHY_ALONE: Final = "no other node can be reached, and mailbox-single-copy refuses what would be on this one alone"
 
 
 class AckOptions(NamedTuple):
-    """`wanted`: `mailbox-min-acks`, at least 1; `timeout_s`: `mailbox-ack-timeout`."""
+    """`wanted`: `mailbox-min-acks`, at least 1; `timeout_s`: `mailbox-ack-timeout`; `accepts_single`:
+    `mailbox-single-copy`."""
 
     wanted: int = 1
     timeout_s: float = 5.0
+    accepts_single: bool = True
 
 
 class _Ack(NamedTuple):
@@ -47,6 +50,12 @@ class Acks:
         self._seen: tuple[object, ...] | None = None
         """What was known of the others when nobody more could be answered; None if somebody waits since then."""
         self._made = 0
+
+    @property
+    def must_refuse(self) -> bool:
+        """Would a change be here alone, and is that refused? Who keeps mail with nobody never refuses."""
+        peers = self.core.peers.values()
+        return bool(peers) and not self.options.accepts_single and not any(peer.is_up for peer in peers)
 
     def ask_tag(self, tag: str) -> str:
         """The tag for an op to other nodes: one if its mail process waits."""

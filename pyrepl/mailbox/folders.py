@@ -5,7 +5,7 @@ rows is done. A mailbox is known by its GUID, whatever its folder is called.
 
 | folders | rows | then |
 |---|---|---|
-| a mailbox | none | CREATE |
+| a mailbox | none | CREATE, unless it is left out (excluded.py) |
 | another name | so | RENAME |
 | none, looked for twice | a mailbox | DELETE, of the messages that were shown there; others bring it back |
 | none, as INBOX or most of the user's mail is missing | so | an accident, perhaps: told, and nothing is done |
@@ -23,6 +23,7 @@ from typing import Final, NamedTuple, final
 
 from pyrepl.mailbox.boxes import view
 from pyrepl.mailbox.core import Core
+from pyrepl.mailbox.excluded import EVERYTHING, Excluded
 from pyrepl.mailbox.gates import Gates
 from pyrepl.mailbox.journal_ops import by_guid
 from pyrepl.mailbox.maildir.layout import INBOX
@@ -86,8 +87,9 @@ class _User:
 class Folders:
     """All users'."""
 
-    def __init__(self, core: Core, gates: Gates, guard: int) -> None:
-        """`guard`: `mailbox-expunge-guard`."""
+    def __init__(self, core: Core, gates: Gates, guard: int, excluded: Excluded = EVERYTHING) -> None:
+        """`guard`: `mailbox-expunge-guard`; `excluded`: `mailbox-exclude`."""
+        self._excluded: Final = excluded
         self._core: Final = core
         self._gates: Final = gates
         self._guard: Final = guard
@@ -233,6 +235,8 @@ class Folders:
 
     def _adopt_unshown(self, user: str, found: FoundFolder) -> None:
         row = self._core.rows.box(found.box)
+        if row is None and self._excluded.has(user, found.name):
+            return
         if row is None and found.is_aside and not found.has_mail:
             self._core.want(RemoveBox(user, found.box))
         elif row is None:

@@ -11,10 +11,13 @@ from __future__ import annotations
 
 from typing import Final, final
 
+from pyrepl.mailbox.acks import WHY_ALONE
 from pyrepl.mailbox.answers import Bad, No, Ok, Reason
 from pyrepl.mailbox.boxes import view
 from pyrepl.mailbox.checks import Checks
+from pyrepl.mailbox.codec import UNTAGGED
 from pyrepl.mailbox.core import Core
+from pyrepl.mailbox.excluded import EVERYTHING, WHY, Excluded
 from pyrepl.mailbox.journal_ops import by_guid
 from pyrepl.mailbox.mastering import Mastering
 from pyrepl.mailbox.portions import portions
@@ -51,8 +54,17 @@ MOST_IN_TX: Final = 1000
 class MailSide:
     """All mail processes of this node."""
 
-    def __init__(self, core: Core, mastering: Mastering, saving: Saving, checks: Checks, unix_s: float) -> None:
-        """`unix_s`: Unix time when `now` was 0, for UIDVALIDITY."""
+    def __init__(
+        self,
+        core: Core,
+        mastering: Mastering,
+        saving: Saving,
+        checks: Checks,
+        unix_s: float,
+        excluded: Excluded = EVERYTHING,
+    ) -> None:
+        """`unix_s`: Unix time when `now` was 0, for UIDVALIDITY. `excluded`: `mailbox-exclude`."""
+        self._excluded: Final = excluded
         self.core: Final = core
         self.mastering: Final = mastering
         self.saving: Final = saving
@@ -63,6 +75,10 @@ class MailSide:
 
     def hear(self, client: str, tag: str, command: Command, text: str, now: float) -> None:
         """A command of a mail process; `text` names its text in the drop folder."""
+        if tag != UNTAGGED and self.saving.acks.must_refuse and _changes(command):
+            self.core.let_go(text)
+            self.core.reply(client, tag, No(reason=Reason.APART, why=WHY_ALONE))
+            return
         if isinstance(command, TxBegin):
             self._open[client, command.tx] = []
         elif isinstance(command, TxEnd):
@@ -280,6 +296,9 @@ class MailSide:
         if self.find(create.user, create.box) is not None or create.box.is_guid:
             self.core.reply(client, tag, No(reason=Reason.EXISTS))
             return
+        if self._excluded.has(create.user, create.box.text):
+            self.core.reply(client, tag, No(reason=Reason.DENIED, why=WHY))
+            return
         boxes = self.core.rows.boxes(create.user)
         newest = max((box.uidvalidity for box in boxes), default=0)
         op = Create(
@@ -301,6 +320,8 @@ class MailSide:
         assert isinstance(command, Rename)
         if command.to.is_guid or self.find(box.user, command.to) is not None:
             return No(reason=Reason.EXISTS)
+        if self._excluded.has(box.user, command.to.text):
+            return No(reason=Reason.DENIED, why=WHY)
         return self._renames(box, command)
 
     def _renames(self, box: BoxRow, rename: Rename) -> list[Op]:
@@ -313,3 +334,8 @@ class MailSide:
             Rename(user=box.user, box=Box(guid, True), to=Box(rename.to.text + name.removeprefix(old)), stamp=stamp)
             for guid, name in sorted(moved, key=lambda pair: pair[1])
         ]
+
+
+def _changes(command: Command) -> bool:
+    """Is it one after which something is different? What a transaction holds is asked at its end."""
+    return (isinstance(command, Op) and not command.tx) or (isinstance(command, TxEnd) and not command.abort)

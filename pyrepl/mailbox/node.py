@@ -16,6 +16,7 @@ from pyrepl.mailbox.answers import Bad, No, Ok
 from pyrepl.mailbox.checks import CHECK, Checks
 from pyrepl.mailbox.core import Core
 from pyrepl.mailbox.entries import Pages
+from pyrepl.mailbox.excluded import Excluded
 from pyrepl.mailbox.folders import Folders
 from pyrepl.mailbox.freshness import Freshness
 from pyrepl.mailbox.gates import Gates
@@ -69,13 +70,14 @@ MOST_SETTLED: Final = 300
 
 class NodeOptions(NamedTuple):
     """`unix_s`: Unix time when `now` was 0. `expunge_guard`: `mailbox-expunge-guard`, of a node whose store has gates;
-    None of one without."""
+    None of one without. `exclude`: `mailbox-exclude`."""
 
     mastering: MasteringOptions = MasteringOptions()
     unix_s: float = 0.0
     expunge_guard: int | None = None
     acks: AckOptions = AckOptions()
     pages: Pages = Pages()
+    exclude: tuple[str, ...] = ()
 
 
 @final
@@ -97,11 +99,14 @@ class Node:
         self.mending: Final = Mending(self.core, now)
         self.scrubbing: Final = Scrubbing(self.core)
         self.checks: Final = Checks(self.core)
-        self.mail: Final = MailSide(self.core, self.mastering, self.saving, self.checks, options.unix_s)
+        self.excluded: Final = Excluded(options.exclude)
+        self.mail: Final = MailSide(self.core, self.mastering, self.saving, self.checks, options.unix_s, self.excluded)
         self.uniting: Final = Uniting(self.core, self.mastering, self.saving)
         self.renewing: Final = Renewing(self.core, self.saving, options.unix_s)
         self.gates: Final = None if guard is None else Gates(self.core, self.mastering, self.saving, guard)
-        self.folders: Final = None if guard is None or self.gates is None else Folders(self.core, self.gates, guard)
+        self.folders: Final = (
+            None if guard is None or self.gates is None else Folders(self.core, self.gates, guard, self.excluded)
+        )
         self.joins: Final = (
             None
             if self.gates is None or self.folders is None
@@ -127,7 +132,7 @@ class Node:
     def join_all(self, users: Iterable[str], now: float) -> None:
         """Have these users' mailboxes joined, some at a time; of a node whose store has gates."""
         assert self.joins is not None
-        self.joins.add(users)
+        self.joins.add(user for user in users if not self.excluded.has_user(user))
         self._finish(now)
 
     def unite(self, client: str, tag: str, user: str, now: float) -> None:

@@ -107,3 +107,21 @@ def test_l1_a_node_whose_disk_was_lost_votes_when_it_has_what_the_others_have(la
     wait_until("b and the witness have a root", lambda: b.info("mailboxes")["mailbox_root"] == "b")
     b_mail.append(USER, "INBOX", b"while a is off")
     assert sorted(text for _, text in cluster.view("b").values()) == [b"kept by a", b"while a is off"]
+
+
+def test_v8_what_is_left_out_is_refused_and_so_is_what_would_be_on_one_node_alone(lab: Lab) -> None:
+    cluster = MailboxCluster(lab, "ab")
+    cluster.start("a", "b", **{"mailbox-exclude": "bob */Trash", "mailbox-single-copy": "refuse"})
+    mail = cluster.client("a")
+    mail.create(USER, "INBOX")
+    for user, name in ((USER, "Trash"), ("bob", "INBOX")):
+        with pytest.raises(MailboxError, match="mailbox-exclude leaves it out"):
+            mail.create(user, name)
+    assert mail.append(USER, "INBOX", b"on both").acks == 1
+    cluster.nodes["b"].kill()
+    wait_until("the link is down", lambda: "link=down" in cluster.nodes["a"].info("mailboxes")["mailbox_member1"])
+    with pytest.raises(MailboxError, match="no other node can be reached, and mailbox-single-copy refuses"):
+        mail.append(USER, "INBOX", b"on one")
+    assert [text for _, text in cluster.view("a").values()] == [b"on both"]
+    cluster.start("b", **{"mailbox-exclude": "bob */Trash", "mailbox-single-copy": "refuse"})
+    assert mail.append(USER, "INBOX", b"on both again").acks == 1

@@ -40,6 +40,7 @@ class Configured(NamedTuple):
     expunge_guard: int | None
     """None without gates."""
     acks: AckOptions
+    exclude: tuple[str, ...]
     gates: bytes | None
     """What becomes of gates without a daemon, as their keeper is told it; None without gates."""
 
@@ -76,7 +77,10 @@ def configured(settings: Settings, jitter: float) -> Configured:
     return Configured(
         *(name, members, addresses, settings.mailbox_secret, folder / DATABASE, place, mastering, talk),
         expunge_guard=settings.mailbox_expunge_guard if has_gates else None,
-        acks=AckOptions(settings.mailbox_min_acks, settings.mailbox_ack_timeout / 1000),
+        acks=AckOptions(
+            settings.mailbox_min_acks, settings.mailbox_ack_timeout / 1000, settings.mailbox_single_copy == "accept"
+        ),
+        exclude=settings.mailbox_exclude,
         gates=_orphaned(settings, members, name) if has_gates else None,
     )
 

@@ -22,6 +22,7 @@ from pyrepl.daemon.performer import Deeds
 from pyrepl.errors import CommandError, PeerError
 from pyrepl.mailbox.answers import No, Ok, Reason
 from pyrepl.mailbox.boxes import view
+from pyrepl.mailbox.excluded import WHY
 from pyrepl.mailbox.kinds import KINDS
 from pyrepl.mailbox.node import Node
 from pyrepl.mailbox.rows import BoxRow
@@ -330,6 +331,8 @@ def _join(node: Node, name: str, user: str, now: float) -> None:
         KINDS["User"].parse(user)
     except PeerError as error:
         why = str(error)
+    if not why and node.excluded.has_user(user):
+        why = f"{user}: {WHY}"
     if not why and node.uniting.doubles(user):
         node.unite(name, "1", user, now)
         return

@@ -64,7 +64,9 @@ class Keeping:
             if self.texts is not None:
                 opened.callback(self.texts.stop)
             now = clock.now()
-            options = NodeOptions(conf.mastering, clock.unix_ms() / 1000 - now, conf.expunge_guard, conf.acks)
+            options = NodeOptions(
+                *(conf.mastering, clock.unix_ms() / 1000 - now, conf.expunge_guard, conf.acks), exclude=conf.exclude
+            )
             node = Node(conf.name, conf.members, rows, now, options)
             self.driver: Final = Driver(
                 *(node, rows, self.workers, hearers, clock.now, settings.mailbox_tombstones * _DAY_S, self._gates),

@@ -19,5 +19,5 @@ def test_the_rows_are_a_group_of_their_own() -> None:
 
 def test_it_is_off_and_only_what_can_change_may() -> None:
     assert not Settings().mailbox_port
-    assert {row.name for row in rows() if row.mutable} == {"mailbox-maxclients"}
+    assert {row.name for row in rows() if row.mutable} == {"mailbox-maxclients", "mailbox-scrub"}
     assert {row.name for row in rows() if row.secret} == {"mailbox-secret"}

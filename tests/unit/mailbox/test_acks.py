@@ -77,3 +77,32 @@ def test_v8_no_more_are_waited_for_than_can_be_reached() -> None:
     assert answers(cluster) == []
     cluster.run(0.2)
     assert answers(cluster) == ["acks=0"]
+
+
+def test_v8_what_would_be_on_one_node_alone_is_refused_before_it_is_stored() -> None:
+    cluster = Cluster("ab", acks=AckOptions(accepts_single=False))
+    cluster.run(4)
+    cluster.say("m1>a 1 CREATE alice INBOX")
+    cluster.say("m1>a 2 SAVE alice INBOX " + save("G1"))
+    cluster.cut("a", "b")
+    cluster.said()
+    cluster.say("m1>a 3 SAVE alice INBOX " + save("G2"))
+    cluster.say("m1>a 4 STORE alice INBOX uids=1 add=work")
+    cluster.say("m1>a * TX-BEGIN alice tx=x")
+    cluster.say("m1>a * STORE alice INBOX uids=1 add=work tx=x")
+    cluster.say("m1>a 5 TX-END alice tx=x")
+    cluster.say("m1>a * STORE alice INBOX uids=1 add=nobody-waits")
+    cluster.say("m1>a 6 FETCH alice guid=G1")
+    said = [line.split(" why=")[0] for line in cluster.said("OK", "NO") if line.startswith("a>m1")]
+    assert said[:3] == ["a>m1 3 NO APART", "a>m1 4 NO APART", "a>m1 5 NO APART"] and said[3].startswith("a>m1 6 OK")
+    assert cluster.views()[0] == {"INBOX/G1": (1, ("nobody-waits",))}
+    cluster.link("a", "b")
+    cluster.say("m1>a 7 SAVE alice INBOX " + save("G3"))
+    assert next(line for line in cluster.said("OK") if line.startswith("a>m1 7 OK")).endswith("acks=1")
+
+
+def test_v8_who_keeps_mail_with_nobody_is_not_refused() -> None:
+    cluster = Cluster("a", acks=AckOptions(accepts_single=False))
+    cluster.run(4)
+    cluster.say("m1>a 1 CREATE alice INBOX")
+    assert "a>m1 1 OK at=a:1 acks=0" in cluster.said("OK")

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from pyrepl.mailbox.boxes import view
 from pyrepl.mailbox.core import Core
+from pyrepl.mailbox.excluded import Excluded
 from pyrepl.mailbox.folders import LOOK_AGAIN_S, RETRY_S, FolderOrder, FolderResult, Folders, FoundFolder, FoundFolders
 from pyrepl.mailbox.gate_states import GateState
 from pyrepl.mailbox.members import Member, Members
@@ -226,3 +227,14 @@ def test_a_user_without_folders_is_forgotten_again() -> None:
     assert rig.core.notices()[-1] == Notice("folders_failed", "bob: bob has no cur")
     rig.now += 10 * RETRY_S
     assert "bob" not in {each.user for each in rig.orders()}
+
+
+def test_a_folder_that_is_left_out_is_none_of_ours() -> None:
+    rig = Rig()
+    rig.folders._excluded = Excluded(["*/New"])  # type: ignore[misc]
+    assert rig.see(FoundFolder("New", NEW, 9, has_mail=True), FoundFolder("Work/New", OTHER, 9)) == rig.rows.ops(
+        "a", rig.count() - 1, 1
+    )
+    assert set(view(rig.rows, "alice")) == {INBOX, WORK, OTHER} and rig.works()[0] == MakeBox(
+        "alice", OTHER, "Work/New", 9, 1
+    )
