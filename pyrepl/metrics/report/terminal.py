@@ -53,14 +53,16 @@ def _head(report: Report) -> Text:
     span = report.span_us
     totals = report.totals
     when = "no events" if span is None else f"{words.time(span[0])} to {words.time(span[1])} UTC"
-    text = Text.assemble(("Replication, ", "bold"), (f"{len(report.rows('nodes'))} nodes, ", "bold"), when, "\n")
+    text = Text.assemble(
+        ("Replication, ", "bold"), (f"{words.several(len(report.rows('nodes')), 'node')}, ", "bold"), when, "\n"
+    )
     full = whole(totals, "full_ok") + whole(totals, "full_failed") + whole(totals, "full_open")
     parts = [
-        f"{whole(totals, 'syncs'):,} syncs",
+        words.several(whole(totals, "syncs"), "sync"),
         f"{full:,} full ({whole(totals, 'full_failed'):,} failed)",
         f"{whole(totals, 'partial_ok'):,} partial",
         f"{whole(totals, 'partial_refused'):,} refused to continue",
-        f"{sum(whole(row, 'count') for row in report.rows('cut_causes')):,} links cut",
+        f"{words.several(sum(whole(row, 'count') for row in report.rows('cut_causes')), 'link')} cut",
     ]
     ratio = real(totals, "partial_ratio")
     if ratio is not None:

@@ -132,6 +132,11 @@ def count(number: float | None) -> str:
     return NOT_TOLD if number is None else f"{number:,.0f}"
 
 
+def several(number: int, noun: str) -> str:
+    """How many of what: "1 sync", "1,200 syncs". `noun` is in the singular and takes an s."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
 def rate(per_s: float | None) -> str:
     """Bytes a second."""
     return NOT_TOLD if per_s is None else f"{size(per_s)}/s"

@@ -84,3 +84,7 @@ def test_every_cause_has_words_and_a_new_one_is_shown_as_it_is() -> None:
     assert [code for code in CAUSES if code not in words.CAUSES] == []
     assert words.cause("solar_flare") == "solar flare" and words.cause("") == words.NOT_TOLD
     assert words.mode("continue") == "partial" and words.mode("by_mail") == "by_mail"
+
+
+def test_several() -> None:
+    assert [words.several(number, "sync") for number in (0, 1, 1200)] == ["0 syncs", "1 sync", "1,200 syncs"]
