@@ -169,6 +169,7 @@ class Merger:
             self.rows.put_message(both)
             self._set_flags(user, known, both, effects)
             self._place(user, both, row.uid, row.token, effects)
+            self._pass(row.box, row.uid)
         if before is not None:
             works = works_between(self.rows, user, before, view(self.rows, user))
             # A mailbox that lives again begins below the message for which it does.
@@ -215,6 +216,13 @@ class Merger:
         if other is not None and other.guid != message:
             effects.burned.append((guid, uid))
         return False
+
+    def _pass(self, guid: str, uid: int) -> None:
+        """Clients may have seen this UID, whether the message has it or not: nobody gets one below."""
+        box = self.rows.box(guid)
+        assert box is not None
+        if uid >= box.uidnext:
+            self.rows.put_box(box._replace(uidnext=uid + 1))
 
     def _place(self, user: str, row: MessageRow, uid: int, token: Token, effects: Effects) -> None:
         """Another UID for a message that is there: it has it, if the token says so and no client was ahead."""

@@ -214,6 +214,11 @@ def _never_mended(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Core, "mend", lambda self, box, guid, text: self.missing.pop((box, guid), None))
 
 
+def _twin_not_passed(patch: pytest.MonkeyPatch) -> None:
+    """The UID of a message that is there already under another one is given out again."""
+    patch.setattr(merging.Merger, "_pass", lambda self, guid, uid: None)
+
+
 BUGS: Final[dict[str, Callable[[pytest.MonkeyPatch], None]]] = {
     "a change that crosses another keeps its modseq": _crossing_not_told,
     "a stale ping renews a lease": _stale_ping,
@@ -233,8 +238,9 @@ BUGS: Final[dict[str, Callable[[pytest.MonkeyPatch], None]]] = {
     "term not compared": _term_not_compared,
     "their vector ignored": _their_vector_ignored,
     "transaction torn": _torn,
+    "uid of a twin not passed": _twin_not_passed,
     "vote not on disk": _vote_not_on_disk,
 }
 """Name -> what plants it."""
-FOUND_BY: Final = {"a stale ping renews a lease": 454, "takeover without its gap": 67}
+FOUND_BY: Final = {"uid of a twin not passed": 27, "a stale ping renews a lease": 454, "takeover without its gap": 67}
 """Bugs that take many seeds to be found -> one that found it: a run begins with that one."""

@@ -44,10 +44,17 @@ class Books:
         self.expunged: set[tuple[str, str]] = set()
         """(mailbox, GUID) of EXPUNGEs that were asked for, answered or not."""
         self.copied: set[tuple[str, str]] = set()
-        """(mailbox, GUID) that COPYs were asked to bring."""
+        """(mailbox, GUID) that COPYs were asked to bring, or a SAVE that was not the first of its GUID."""
         self.number = 0
+        self.twins: random.Random | None = None
+        """Whether a message is saved that somebody saved before, on whatever node; None if none is."""
 
-    def new_guid(self) -> str:
+    def guid_to_save(self, box: str) -> str:
+        """A new one, but for twins."""
+        if self.twins is not None and self.number and self.twins.random() < 0.08:
+            guid = f"G{self.twins.randint(max(1, self.number - 15), self.number)}"
+            self.copied.add((box, guid))
+            return guid
         self.number += 1
         return f"G{self.number}"
 
@@ -175,7 +182,7 @@ class Client:
 
     def _new_save(self, box: BoxRow, uid: int) -> Save:
         flags = tuple(self.rng.sample(FLAGS, self.rng.randint(0, 2)))
-        guid = self.books.new_guid()
+        guid = self.books.guid_to_save(box.guid)
         where = Box(box.guid, True)
         return Save(user=USER, box=where, uid=uid, guid=guid, size=9, received=1, flags=flags, sum=(7,))
 

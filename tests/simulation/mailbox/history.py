@@ -22,6 +22,8 @@ SHORT = 0.35
 """Of all histories, those in which nodes keep few ops in their journals, so that they resync by state."""
 ROTS = 0.3
 """Of those in which something breaks, the histories in which texts go bad."""
+TWINS = 0.3
+"""Of all histories, those in which messages are saved on several nodes, as an MTA or a copied Maildir brings them."""
 ROAMER = "r"
 QUIET_S = 120.0
 """So long it may take, when all is mended, until nothing happens any more."""
@@ -56,6 +58,9 @@ class History:
             self.world.hosts[self.rotten].is_scrubbed = True
         self.interrupts = random.Random(f"interrupts {seed}")
         self.books = Books()
+        twins = random.Random(f"twins {seed}")
+        if twins.random() < TWINS:
+            self.books.twins = twins
         self.clients: dict[str, Client] = {}
         for host in self.world.members.keepers:
             stores = None

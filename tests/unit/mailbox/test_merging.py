@@ -62,6 +62,17 @@ def test_a_uid_below_what_clients_have_seen_is_not_given() -> None:
     assert [work.uid for work in effects.works if isinstance(work, AddMessage)] == [9, 0]
 
 
+def test_l1_a_message_that_two_nodes_saved_is_one_and_no_uid_of_either_is_given_again() -> None:
+    first, twin = save("G1", 9, Dot("a", 2)), save("G1", 100, Dot("b", 1), Token(0, 9))
+    for order in ((first, twin), (twin, first)):
+        rows, effects = merge(*order)
+        [row] = rows.messages(GUID)
+        assert (row.dots, row.token) == ((Dot("a", 2), Dot("b", 1)), FIRST)
+        assert sum(isinstance(work, AddMessage) for work in effects.works) == 1
+        box = rows.box(GUID)
+        assert box is not None and box.uidnext == 101
+
+
 def test_a_uid_with_two_meanings_is_burned() -> None:
     _, effects = merge(save("G1", 9, Dot("a", 2)), save("G2", 9, Dot("b", 1)))
     assert effects.burned == [(GUID, 9)]
