@@ -6,6 +6,7 @@ import imaplib
 import smtplib
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -14,7 +15,7 @@ from tests.interop.dovecot_pair import DovecotPair, append, shown
 from tests.peers.lab import wait_until
 from tests.peers.ports import HOST
 
-DELIVERY_S: Final = 0.05
+DELIVERY_S: Final = 0.25
 """From one delivery to the next: a Dovecot takes mail faster than two nodes on one machine bring it to each other."""
 SUBJECT: Final = "(BODY.PEEK[HEADER.FIELDS (SUBJECT)])"
 
@@ -91,6 +92,16 @@ class Load:
         self._threads = [threading.Thread(target=each.run, daemon=True) for each in self._everybody]
         for thread in self._threads:
             thread.start()
+
+    def serves_all(self) -> Callable[[], bool]:
+        """Was a client of each node served since this was asked for?"""
+        before = {writer.name: len(writer.given) for writer in self.writers}
+
+        def are_served() -> bool:
+            served = {writer.node for writer in self.writers if len(writer.given) > before[writer.name]}
+            return served == set(self.pair.dovecots) or any(writer.failed for writer in self.writers)
+
+        return are_served
 
     def stop(self) -> None:
         """Each ends after the mail that it is at."""
