@@ -23,9 +23,12 @@ def names(listed: str) -> set[str]:
 
 
 def loaded(module: str) -> set[str]:
-    """The distributions whose modules are there when `module` is imported."""
-    command = [sys.executable, "-c", SHOW, module]
-    return set(subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.split())
+    """The distributions whose modules are there when `module` is imported, and not by a mere start of Python."""
+    found = []
+    for name in (module, "sys"):
+        command = [sys.executable, "-c", SHOW, name]
+        found.append(subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.split())
+    return set(found[0]) - set(found[1])
 
 
 def of_the_tests() -> set[str]:
