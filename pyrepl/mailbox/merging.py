@@ -284,10 +284,14 @@ class Merger:
             effects.works.extend(works_between(self.rows, op.user, before, view(self.rows, op.user)))
 
     def kill(self, user: str, row: MessageRow, kills: Iterable[Dot], modseq: int, effects: Effects) -> None:
-        """The message goes, unless somebody saved it as well who is not among `kills`."""
+        """The message goes, unless somebody saved it as well who is not among `kills`. Then it gets a new UID: it may
+        have that of the one that went, which nodes where this one came later never gave it."""
         left = tuple(dot for dot in row.dots if dot not in set(kills))
         if left:
-            self.rows.put_message(row._replace(dots=left))
+            self.rows.put_message(row._replace(dots=left, uid=UNPLACED))
+            effects.unplaced.add(row.box)
+            if row.uid != UNPLACED:
+                effects.works.append(MoveMessage(user, row.box, row.guid, UNPLACED, row.set_flags()))
             return
         gone = self.rows.gone(row.box, row.guid)
         dots = newest((*(gone.dots if gone else ()), *row.dots))

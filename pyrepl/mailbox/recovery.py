@@ -164,7 +164,8 @@ def _settled(user: str, row: MessageRow, has: Stored, unsure: Unsure | None, fou
         kept = (flag for flag in has.flags if flag.lower() not in doubtful)
         settled = tuple(sorted({*kept, *(flag for flag in own if flag.lower() in doubtful)}))
     if sorted(settled) != sorted(has.flags):
-        found.works.append(SetFlags(user, row.box, row.guid, settled))
+        # A mail program may be changing others at this moment: those stay.
+        found.works.append(SetFlags(user, row.box, row.guid, settled, has.flags))
     return settled
 
 

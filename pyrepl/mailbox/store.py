@@ -108,8 +108,8 @@ class AddMessage(_Work):
 
 
 class SetFlags(_Work):
-    """A message has exactly these flags and keywords. With `before`, what its row said: what a mail program changed of
-    that meanwhile stays changed."""
+    """A message has exactly these flags and keywords. With `before`, what its row said or its file had: what a mail
+    program changed of that meanwhile stays changed."""
 
     guid: str
     flags: tuple[str, ...]

@@ -99,14 +99,19 @@ class DropFolder:
 
     def begin_flags(self, guid: bytes, changing: Iterable[tuple[str, frozenset[str] | None]]) -> None:
         """Flags of messages in a mailbox are about to change: until their rows are committed, a file tells of which
-        messages, and which flags; None for all. It is not synced: names come to the disk in the order in which they
-        were made, so a file that a power cut left empty still says that something was."""
+        messages, and which flags; None for all. It gets its name when it has its words, so that a kill leaves none
+        without. It is not synced: names come to the disk in the order in which they were made, so a file that a power
+        cut left empty still says that something was."""
         lines = (json.dumps([each, None if flags is None else sorted(flags)]) for each, flags in changing)
         data = "".join(f"{line}\n" for line in lines).encode()
-        try:
-            self._files.write_new(self._flags(guid), data)
-        except FileExistsError:
-            self._files.append(self._flags(guid), data)
+        path, rough = self._flags(guid), self._folder + b"/rough." + guid
+        if self._files.stat(path) is not None:
+            self._files.append(path, data)
+            return
+        with suppress(FileNotFoundError):
+            self._files.unlink(rough)
+        self._files.write_new(rough, data)
+        self._files.rename(rough, path)
 
     def new_flags(self, guid: bytes) -> Unsure | None:
         """GUID -> flags that works were changing whose rows may be missing; None if nobody knows which those are."""

@@ -34,7 +34,7 @@ def test_the_store_becomes_what_the_rows_say() -> None:
         RemoveBox("alice", "g9"),
         RenameBox("alice", "g1", "INBOX"),
         SubscribeBox("alice", "g1", "INBOX", False),
-        SetFlags("alice", "g1", "G1", ("\\Seen",)),
+        SetFlags("alice", "g1", "G1", ("\\Seen",), ()),
         RemoveMessage("alice", "g1", "G2"),
     ]
 
@@ -42,7 +42,7 @@ def test_the_store_becomes_what_the_rows_say() -> None:
 def test_what_a_client_flagged_beside_a_work_of_ours_stays() -> None:
     there = StoredBox("INBOX", False, {"G1": Stored(1, ("KW", "\\Flagged", "work"))}, unsure={"G1": frozenset({"kw"})})
     found = works_at_start(rows(), "alice", "a", {"g1": there})
-    assert found.works == [SetFlags("alice", "g1", "G1", ("\\Flagged", "work"))]
+    assert found.works == [SetFlags("alice", "g1", "G1", ("\\Flagged", "work"), ("KW", "\\Flagged", "work"))]
     [store] = found.stores
     assert (store.add, store.remove, store.guids) == (("\\Flagged", "work"), ("\\Seen",), ("G1",))
     sure = works_at_start(rows(), "alice", "a", {"g1": there._replace(unsure={"G2": None})})
