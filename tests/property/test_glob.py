@@ -78,10 +78,20 @@ def test_any_bytes_compile_and_an_escaped_text_matches_itself(pattern: bytes, te
 @pytest.mark.parametrize("kind", ["redis7", "redis8", "valkey8"])
 def test_agrees_with_keys_of_a_real_server(kind: str, tmp_path: Path) -> None:
     rng = Random(8203)
-    texts = {bytes(rng.choices(b"ab]-^\\A*[", k=rng.randrange(1, 7))) for _ in range(400)} | {b"a" * 1500}
+    texts = {bytes(rng.choices(b"ab]-^\\A*[", k=rng.randrange(1, 7))) for _ in range(400)}
     patterns = [bytes(rng.choices(b"ab*?[]^-\\A", k=rng.randrange(10))) for _ in range(3000)]
-    patterns += [b"*a" * 1000, b"*a" * 1001, b"a*" * 1001, b"*?" * 50_000, b"[" * 5000, b"?" * 1500, b"*[^b]" * 900]
-    with Lab(tmp_path) as lab:
+    _compare(kind, texts, patterns, tmp_path)
+
+
+@pytest.mark.parametrize("kind", ["redis8", "valkey8"])
+def test_gives_up_where_a_real_server_does(kind: str, tmp_path: Path) -> None:
+    """After 1,000 stars. Redis 7.0 as its makers publish it goes on, as Debian's does not."""
+    patterns = [b"*a" * 1000, b"*a" * 1001, b"a*" * 1001, b"*?" * 50_000, b"[" * 5000, b"?" * 1500, b"*[^b]" * 900]
+    _compare(kind, {b"a", b"a" * 1500}, patterns, tmp_path)
+
+
+def _compare(kind: str, texts: set[bytes], patterns: list[bytes], folder: Path) -> None:
+    with Lab(folder) as lab:
         wire = lab.start(kind).connect()
         wire.call("MSET", *[word for text in texts for word in (text, "1")])
         for pattern in patterns:

@@ -6,6 +6,7 @@ OpenSSL tells the reason by a word (`SSLError.reason`), and the other side's by 
 from __future__ import annotations
 
 import ssl
+from collections.abc import Callable
 from typing import Final
 
 NO_TLS: Final = "the client does not speak TLS; let it use TLS (redis-cli --tls), or the plain port"
@@ -56,6 +57,12 @@ def why_server_failed(error: OSError) -> str:
     if "CERTIFICATE_REQUIRED" in reason:
         return "the server wants a certificate of ours; set tls-client-cert-file, or tls-cert-file"
     return _why_either(reason, error, "the server", "our certificate (tls-client-cert-file, or tls-cert-file)")
+
+
+def why_session_failed(error: ssl.SSLError, explain: Callable[[OSError], str]) -> str:
+    """Why TLS failed after the handshake: `explain` says it, but for reasons that mean no TLS at all at a handshake, as
+    newer versions of OpenSSL give these for a damaged record too."""
+    return f"OpenSSL says: {in_words(error)}" if _reason_of(error) in NO_TLS_REASONS else explain(error)
 
 
 def _why_unverified(error: ssl.SSLCertVerificationError, whose: str, directives: str) -> str:

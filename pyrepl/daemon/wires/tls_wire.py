@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Final, final
 
+from pyrepl.daemon.wires.tls_reasons import why_session_failed
 from pyrepl.daemon.wires.wire import Wire
 
 _RECORD_BYTES: Final = 16_384
@@ -127,10 +128,11 @@ class TlsWire(Wire):
         except ssl.SSLWantWriteError:
             self.receives_when_writable = True
             return None
-        except (ssl.SSLZeroReturnError, ssl.SSLEOFError):
+        except (ssl.SSLZeroReturnError, ssl.SSLEOFError, BrokenPipeError):
+            # A broken pipe: OpenSSL had an answer to send, to a peer that has gone.
             return b""
         except ssl.SSLError as error:
-            raise ConnectionError(self._explain(error)) from None
+            raise ConnectionError(why_session_failed(error, self._explain)) from None
         self.receives_when_writable = False
         return data
 

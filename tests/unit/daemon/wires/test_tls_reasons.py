@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pyrepl.daemon.wires.tls_reasons import why_client_failed, why_server_failed
+from pyrepl.daemon.wires.tls_reasons import why_client_failed, why_server_failed, why_session_failed
 from tests.peers.certificates import Authority
 from tests.unit.daemon.wires.tls_rig import pair, sessions, settings_of
 
@@ -121,3 +121,11 @@ def test_all_is_well(authority: Authority) -> None:
     ours, theirs = pair(settings, settings)
     ours.close()
     theirs.close()
+
+
+def test_after_the_handshake_the_other_end_does_speak_tls() -> None:
+    error = ssl.SSLError(1, "[SSL: RECORD_LAYER_FAILURE] record layer failure")
+    error.reason = "RECORD_LAYER_FAILURE"
+    assert why_session_failed(error, why_client_failed) == "OpenSSL says: record layer failure"
+    error.reason = "SSLV3_ALERT_CERTIFICATE_EXPIRED"
+    assert why_session_failed(error, why_client_failed) == why_client_failed(error)
