@@ -73,6 +73,19 @@ def test_l1_a_message_that_two_nodes_saved_is_one_and_no_uid_of_either_is_given_
         assert box is not None and box.uidnext == 101
 
 
+def test_a_twin_that_is_left_gets_a_uid_on_which_all_agree() -> None:
+    first, twin = save("G1", 9, Dot("a", 2), Token(2, 0)), save("G1", 100, Dot("c", 1))
+    expunge = Expunge(user="alice", box=BOX, guids=("G1",), kills=(Dot("a", 2),), at=Dot("b", 1), modseq=2)
+    rows, effects = merge(twin, first, expunge)
+    [row] = rows.messages(GUID)
+    assert (row.uid, row.dots, effects.unplaced) == (UNPLACED, (Dot("c", 1),), {GUID})
+    [*_, moved] = effects.works
+    assert isinstance(moved, MoveMessage) and moved.uid == UNPLACED
+    move = Renumber(user="alice", box=BOX, to=((200, 200),), guids=("G1",), token=Token(3, 0), at=Dot("b", 2), modseq=3)
+    found = [merge(*order, move)[0].message(GUID, "G1") for order in ((twin, first, expunge), (first, expunge, twin))]
+    assert [(row.uid, row.dots) for row in found if row is not None] == [(200, (Dot("c", 1),))] * 2
+
+
 def test_a_uid_with_two_meanings_is_burned() -> None:
     _, effects = merge(save("G1", 9, Dot("a", 2)), save("G2", 9, Dot("b", 1)))
     assert effects.burned == [(GUID, 9)]
