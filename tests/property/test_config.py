@@ -33,7 +33,7 @@ from pyrepl.config.kinds import (
     YesNo,
 )
 from pyrepl.config.loading import load
-from pyrepl.config.mailbox_kinds import MailboxMember, MailboxMembers
+from pyrepl.config.mailbox_kinds import MailboxMember, MailboxMembers, MailboxPatterns
 from pyrepl.config.parser import read_argv, read_file
 from pyrepl.config.process_kinds import ShutdownOptions
 from pyrepl.config.render import rewrite
@@ -47,6 +47,7 @@ WORDS = st.binary(max_size=12).filter(lambda word: b"\0" not in word)
 LIMIT = st.builds(BufferLimit, st.integers(0, 2**40), st.integers(0, 2**40), st.integers(0, 1000))
 WORD_WITHOUT_SPACE = st.text(alphabet='ab*:[]\\"é', min_size=1, max_size=6).map(str.encode)
 FORCE = st.sampled_from([(), ("force",)])
+PATTERN = st.text(alphabet="ab*?/é", min_size=1, max_size=6).filter(lambda word: word.strip("/") == word)
 HOSTS = st.text(alphabet="abc.:*", min_size=1, max_size=8)
 
 
@@ -79,6 +80,8 @@ def values(kind: Any) -> st.SearchStrategy[Any]:
             return st.sampled_from([None, *kind.versions])
         case Addresses():
             return st.lists(HOSTS, max_size=3).map(tuple)
+        case MailboxPatterns():
+            return st.lists(PATTERN, max_size=3).map(tuple)
         case MailboxMembers():
             hosts = st.sampled_from(["10.0.0.1", "mail.example", "::1"])
             names = st.text(alphabet="aZ0_.-", min_size=1, max_size=32)
