@@ -102,10 +102,10 @@ def test_a_disk_that_takes_no_more(lab: Lab) -> None:
     process = cluster.nodes["b"].process
     _, most = resource.prlimit(process.pid, resource.RLIMIT_FSIZE)
     resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (4096, most))
-    for number in range(3):
-        mail.append(USER, "INBOX", b"meanwhile %d\r\n" % number * 1000)
     mail.expunge(USER, "INBOX", [2])
     cluster.nodes["b"].wait_log("it begins again from what is on disk")
+    for number in range(3):
+        mail.append(USER, "INBOX", b"meanwhile %d\r\n" % number * 1000)
     assert process.poll() is None and sorted(cluster.view("a")) == [1, 3, 4, 5, 6]
     resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (most, most))
     assert sorted(cluster.wait_equal()) == [1, 3, 4, 5, 6]
