@@ -6,8 +6,8 @@
 
 PYTHON ?= python3
 BIN := .venv/bin
-# More than twice as many as there are cores on the machines that CI has: tests of servers mostly wait for them.
-WORKERS ?= 5
+# Twice as many as there are cores on the machines that CI has: tests of servers mostly wait for them.
+WORKERS ?= 4
 SOURCES := pyrepl cli bench manual release tests examples setup.py setup_shown.py
 FORM := $(if $(filter-out 0,$(PYREPL_PURE)),pure,compiled)
 LIST_KERNELS := import tomllib; \
