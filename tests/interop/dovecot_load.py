@@ -44,7 +44,8 @@ class Writer:
                 uid = append(session, f"Subject: {mail}\r\n\r\nx\r\n".encode())
                 assert uid not in self.given, f"UID {uid} for {mail} and for {self.given[uid]}"
                 self.given[uid] = mail
-                session.uid("STORE", str(uid), "+FLAGS", f"(\\Flagged {self.name})")
+                status, said = session.uid("STORE", str(uid), "+FLAGS", f"(\\Flagged {self.name})")
+                assert status == "OK", f"STORE: {status} {said}"
             except (AssertionError, OSError, imaplib.IMAP4.error) as error:
                 if "Timeout while waiting for lock" in str(error):
                     self.refused.append(mail)
