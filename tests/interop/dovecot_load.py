@@ -146,6 +146,24 @@ class Load:
         return wanted
 
 
+def load_briefly(pair: DovecotPair) -> None:
+    """Two clients of each node and somebody who delivers there, 15 mails each."""
+    load = Load(pair, writers=2, most=15)
+    load.join()
+    assert load.check() == 90
+
+
+def load_for_a_minute(pair: DovecotPair) -> None:
+    """Four clients of each node, and deliveries; no message gets another UID."""
+    load = Load(pair, writers=4)
+    time.sleep(60)
+    load.stop()
+    assert load.check() > 100
+    for node in pair.cluster.nodes.values():
+        info = node.info("mailboxes")
+        assert (info["mailbox_renumbered"], info["mailbox_burned"]) == ("0", "0")
+
+
 def subjects(session: imaplib.IMAP4) -> dict[int, str]:
     """UID -> subject of every message."""
     _, answers = session.uid("FETCH", "1:*", SUBJECT)
