@@ -32,6 +32,7 @@ from pyrepl.mailbox.store import (
     Outcome,
     RemoveBox,
     RemoveMessage,
+    SetFlags,
     StoredBox,
     Work,
 )
@@ -193,7 +194,7 @@ class Core:
             for guid, uid in recovery.passed.items():
                 self.do([Renumber(user=user, box=Box(guid, True), to=((uid, uid),), token=Token(0, 0))])
             for store in recovery.stores:
-                self.do([store])
+                self.adopt_flags([store])
 
     def sends(self) -> list[Send]:
         out, self._sends = self._sends, []
@@ -233,7 +234,7 @@ class Core:
 
     def do(self, ops: list[AnyOp], text: str = "", tag: str = UNTAGGED) -> list[AnyOp]:
         """Ops of our own as one transaction: applied, kept, told to all that are live. They come back with dots."""
-        made = [self._do(op.replaced(left=len(ops) - 1 - place), text, tag) for place, op in enumerate(ops)]
+        made = self._do_all(ops, text, tag)
         self.drain()
         return made
 
@@ -247,6 +248,21 @@ class Core:
             if not isinstance(work, AddMessage) or (work.box, work.guid) != (made.box.text, made.guid)
         ]
         self.drain()
+
+    def adopt_flags(self, stores: list[Store]) -> None:
+        """What a mail program did to flags in the store, as one transaction: nothing is to be done there for it.
+
+        A work that sets them again would undo what the mail program did since it was looked; and after a crash before
+        the commit it would be taken for a work of ours whose op never was, so that the flags would be taken back.
+        """
+        before = len(self._works)
+        self._do_all(stores, "", UNTAGGED)
+        assert all(isinstance(work, SetFlags) for work in self._works[before:])
+        del self._works[before:]
+        self.drain()
+
+    def _do_all(self, ops: list[AnyOp], text: str, tag: str) -> list[AnyOp]:
+        return [self._do(op.replaced(left=len(ops) - 1 - place), text, tag) for place, op in enumerate(ops)]
 
     def _do(self, op: AnyOp, text: str, tag: str) -> AnyOp:
         made = self.journal.made(op, op.modseq or 0)

@@ -374,7 +374,7 @@ class Gates:
         self._core.do(differs.expunges)
         for save in differs.saves:
             self._saving.adopt(CLIENT if token is not None else "", box, save, now)
-        self._core.do(differs.stores)
+        self._core.adopt_flags(differs.stores)
         return False
 
     def _warn(self, gate: Gate, box: BoxRow, differs: Difference) -> None:

@@ -20,7 +20,7 @@ from pyrepl.mailbox.mastering import MasteringOptions
 from pyrepl.mailbox.members import Member, Members
 from pyrepl.mailbox.node import Node, NodeOptions
 from pyrepl.mailbox.sending import Notice
-from pyrepl.mailbox.store import AddMessage, MakeBox, RemoveBox
+from pyrepl.mailbox.store import AddMessage, MakeBox, RemoveBox, SetFlags
 from pyrepl.mailbox.tracker import TrackerOptions
 from pyrepl.mailbox.verbs import Check, Create, Expunge, Save, Store
 from pyrepl.mailbox.words import APART, Box
@@ -68,7 +68,7 @@ class Rig:
         self.node.tick(self.now)
         core = self.node.core
         works = [*core.works(), *core.removals()]
-        assert not any(isinstance(work, AddMessage) for work in works), "what Dovecot saved is there already"
+        assert not any(isinstance(work, AddMessage | SetFlags) for work in works), "what Dovecot did is there already"
         self.gates.worked(works, self.now)
         self.notices += core.notices()
         self.orders += orders

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +13,10 @@ from pyrepl.config.settings import Settings
 from pyrepl.daemon.clock import Clock
 from pyrepl.daemon.mailbox.configured import configured
 from pyrepl.daemon.mailbox.database import DatabaseError
+from pyrepl.daemon.mailbox.keeper import NAME
 from pyrepl.daemon.mailbox.keeping import Keeping
 from pyrepl.daemon.mailbox.maildirs_place import NotThere
+from pyrepl.daemon.mailbox.sqlite_rows import SqliteRows
 from pyrepl.mailbox.verbs import Create
 from pyrepl.mailbox.words import Box
 from tests.unit.daemon.mailbox.mail_rig import MailProcess, links, members, settings_of
@@ -62,6 +66,68 @@ async def test_a_witness_keeps_rows_alone(tmp_path: Path) -> None:
     assert keeping.workers is None and keeping.texts is None
     keeping.stop()
     assert list((tmp_path / "mail").iterdir()) == []
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Iterator[Path]:
+    """Where a keeper may have its socket; it ends when that is removed."""
+    yield tmp_path
+    (tmp_path / NAME).unlink(missing_ok=True)
+
+
+@in_loop
+@pytest.mark.parametrize("is_begun", [False, True], ids=["before the start", "beside a gate"])
+async def test_flags_that_a_mail_program_changed_outlive_a_crash_before_the_commit(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, is_begun: bool
+) -> None:
+    first = opened(folder, mailbox_gate="on")
+    await first.settle()
+    first.driver.node.core.do([Create(user="alice", box=Box("INBOX"), id="1" * 32, uidvalidity=7)])
+    await first.driver.round()
+    first.stop()
+    cur, uidlist = folder / "mail/alice/cur", folder / "mail/alice/dovecot-uidlist"
+    plain, flagged = cur / "G1,S=4:2,", cur / "G1,S=4:2,F"
+    plain.write_bytes(b"text")
+    uidlist.write_bytes(uidlist.read_bytes() + b"1 :G1,S=4\n")
+    second = opened(folder, mailbox_gate="on")
+    await second.settle()
+    await _until_known(second, set())
+    second.stop()
+    if not is_begun:
+        plain.rename(flagged)
+    third = opened(folder, mailbox_gate="on")
+    if is_begun:
+        await third.settle()
+        plain.rename(flagged)
+    monkeypatch.setattr(SqliteRows, "commit", _crash)
+    with pytest.raises(Crash):
+        await (third.driver.round() if is_begun else third.settle())
+    third.stop()
+    monkeypatch.undo()
+    fourth = opened(folder, mailbox_gate="on")
+    await fourth.settle()
+    await _until_known(fourth, {"\\Flagged"})
+    assert list(cur.iterdir()) == [flagged]
+    fourth.stop()
+
+
+class Crash(Exception):
+    """The process ends here."""
+
+
+def _crash(rows: SqliteRows) -> None:
+    raise Crash
+
+
+async def _until_known(keeping: Keeping, flags: set[str]) -> None:
+    """Rounds, until the rows have the message with these flags."""
+    for _ in range(100):
+        row = keeping.driver.node.core.rows.message("1" * 32, "G1,S=4")
+        if row is not None and set(row.set_flags()) == flags:
+            return
+        await keeping.driver.round()
+        await asyncio.sleep(0.01)
+    raise AssertionError(f"never {flags}: {row}")
 
 
 @in_loop
