@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final
@@ -33,7 +33,7 @@ class Entry:
 
     `offset` is the cut up to which it was read for good (of a packed one: in what it unpacks to). `tail` came from a
     last line without an end, behind `offset`: it is given up when the file has grown. `head` is the hash of its first
-    `head_bytes`.
+    `head_bytes`, `end` that of the last bytes before `size` (plan.py); empty of a packed one.
     """
 
     file_id: str
@@ -42,6 +42,7 @@ class Entry:
     head_bytes: int
     head: str
     size: int = 0
+    end: str = ""
     offset: int = 0
     packed: bool = False
     told: list[dict[str, Any]] = field(default_factory=list)
@@ -58,6 +59,9 @@ class Entry:
             if one["start"] + one["read"] == self.offset and 0 < one["read"] < below:
                 return int(one["start"])
         return None
+
+
+_OF_ENTRY: Final = tuple(one.name for one in fields(Entry))
 
 
 @dataclass(slots=True)
@@ -158,7 +162,8 @@ def save(tables: Path, manifest: Manifest) -> None:
 
 def as_text(manifest: Manifest) -> str:
     """As it is saved; that of a manifest which was saved and loaded is the same."""
-    entries = [asdict(entry) for entry in manifest.entries.values()]
+    # No asdict(), which copies all that is in them: of a fleet that is more than the rest of the driver.
+    entries = [{name: getattr(entry, name) for name in _OF_ENTRY} for entry in manifest.entries.values()]
     told = {"version": VERSION, "entries": entries, "refused": manifest.refused, "copies": manifest.copies}
     return json.dumps(told)
 

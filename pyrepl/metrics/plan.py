@@ -1,7 +1,8 @@
 """Which files there are, which of them are new or have grown, and which ranges of them are to be read.
 
 A file is known by the hash of its first bytes, so that a rotated or compressed one is not read again under another
-name. Reading the ranges is part.py's.
+name. One that was written anew behind these bytes is told by the last ones that were there, and read anew; what was
+read of it before counts no more. Reading the ranges is part.py's.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import re
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from pathlib import Path
-from typing import BinaryIO, Final
+from typing import BinaryIO, Final, final
 
 from pyrepl.errors import ConfigError
 from pyrepl.metrics.copies import HEAD_BYTES, copies
@@ -21,6 +22,10 @@ from pyrepl.metrics.ranges import Split
 
 SPLIT_BYTES: Final = 64 << 20
 _SNIFFED: Final = 4096
+_END_BYTES: Final = 512
+"""So many bytes before its end tell whether a file still holds what was read of it."""
+_STRANGE: Final = bytes(set(range(32)) - {9, 10, 13, 27})
+"""Bytes that are no text: control characters, but for those of lines and of colours."""
 _BACK: Final = 64 << 10
 _NO_LOGS: Final = frozenset(
     {".rdb", ".aof", ".conf", ".md", ".parquet", ".pid", ".manifest", ".crc", ".html", ".py", ".prom"}
@@ -93,6 +98,28 @@ def node_of(path: Path, root: Path) -> str:
         name = shorter
 
 
+@final
+class _Heads:
+    """The entries of a manifest by how their files begin, so that of ten thousand files each is found at once."""
+
+    def __init__(self, manifest: Manifest) -> None:
+        self._by_size: dict[int, dict[str, list[Entry]]] = {}
+        for entry in manifest.entries.values():
+            self.add(entry)
+
+    def add(self, entry: Entry) -> None:
+        self._by_size.setdefault(entry.head_bytes, {}).setdefault(entry.head, []).append(entry)
+
+    def drop(self, entry: Entry) -> None:
+        """Before its head changes."""
+        self._by_size[entry.head_bytes][entry.head].remove(entry)
+
+    def same(self, head: bytes) -> list[Entry]:
+        """Those whose files begin as this does, with those first of which most is known."""
+        sizes = sorted(self._by_size, reverse=True)
+        return [entry for size in sizes for entry in self._by_size[size].get(digest(head[:size]), [])]
+
+
 def plan(manifest: Manifest, found: dict[Path, Path], merge_bytes: int = 0) -> tuple[list[Split], list[Split]]:
     """Ranges to read, and unfinished last lines. Takes new files into the manifest, and notes the unreadable ones.
 
@@ -100,13 +127,14 @@ def plan(manifest: Manifest, found: dict[Path, Path], merge_bytes: int = 0) -> t
     """
     manifest.refused = {}
     _take_out_copies(manifest, found)
+    heads = _Heads(manifest)
     ranges: list[Split] = []
     tails: list[Split] = []
     for path, root in found.items():
         if str(path) in manifest.copies:
             continue
         try:
-            entry = _entry(manifest, path, root)
+            entry = _entry(manifest, heads, path, root)
             if entry is not None:
                 _plan_file(entry, ranges, tails, merge_bytes)
         except OSError as error:
@@ -124,24 +152,29 @@ def _take_out_copies(manifest: Manifest, found: Iterable[Path]) -> None:
             del manifest.entries[file_id]
 
 
-def _entry(manifest: Manifest, path: Path, root: Path) -> Entry | None:
+def _entry(manifest: Manifest, heads: _Heads, path: Path, root: Path) -> Entry | None:
     """What is known of a file, by how it begins; None when it is no log."""
     with opened(path) as file:
         head = file.read(_SNIFFED)
     if _is_binary(head):
         manifest.refused[str(path)] = "binary, no log: not read"
         return None
-    known = _known(manifest, head, path) or _new(manifest, head, path, root)
-    if known.head_bytes < HEAD_BYTES:
+    known = _known(manifest, heads.same(head), path)
+    if known is None:
+        known = _new(manifest, head, path, root)
+        heads.add(known)
+    elif known.head_bytes < HEAD_BYTES:
+        heads.drop(known)
         known.head_bytes = min(len(head), HEAD_BYTES)
         known.head = digest(head[: known.head_bytes])
+        heads.add(known)
     known.path, known.packed = str(path), is_packed(path)
     return known
 
 
-def _known(manifest: Manifest, head: bytes, path: Path) -> Entry | None:
-    """The entry of this file: under its own name, or under one that another file has now, or none."""
-    same = [entry for entry in manifest.entries.values() if entry.head == digest(head[: entry.head_bytes])]
+def _known(manifest: Manifest, same: list[Entry], path: Path) -> Entry | None:
+    """The entry of this file: under its own name, or under one that another file has now, or none. `same` are those
+    that begin alike."""
     for entry in same:
         if entry.path == str(path):
             return entry
@@ -171,16 +204,18 @@ def _new(manifest: Manifest, head: bytes, path: Path, root: Path) -> Entry:
 
 def _is_binary(head: bytes) -> bool:
     """More than a tenth of it is no text."""
-    strange = sum(byte < 32 and byte not in (9, 10, 13, 27) for byte in head)
-    return strange * 10 > len(head)
+    return (len(head) - len(head.translate(None, _STRANGE))) * 10 > len(head)
 
 
 def _plan_file(entry: Entry, ranges: list[Split], tails: list[Split], merge_bytes: int) -> None:
     path = Path(entry.path)
     size = path.stat().st_size
-    if size == entry.size and not entry.error:
-        return
-    entry.size = size
+    with path.open("rb") as file:
+        if _was_written_anew(entry, file, size):
+            entry.told, entry.offset, entry.error = [], 0, ""
+        elif size == entry.size and not entry.error:
+            return
+        entry.size, entry.end = size, "" if entry.packed else _end(file, size)
     if entry.packed:
         entry.tail = None
         ranges.append(_split(entry, entry.offset, -1))
@@ -196,6 +231,18 @@ def _plan_file(entry: Entry, ranges: list[Split], tails: list[Split], merge_byte
     entry.tail = None
     if cuts[-1] < size:
         tails.append(_split(entry, cuts[-1], size))
+
+
+def _was_written_anew(entry: Entry, file: BinaryIO, size: int) -> bool:
+    """Does a file that is not shorter hold something else where it ended before? Of what is packed nobody knows: the
+    same lines are packed in other bytes by another program."""
+    return bool(entry.end) and not entry.packed and size >= entry.size and _end(file, entry.size) != entry.end
+
+
+def _end(file: BinaryIO, size: int) -> str:
+    """The digest of the last of the first `size` bytes."""
+    file.seek(max(0, size - _END_BYTES))
+    return digest(file.read(min(size, _END_BYTES)))
 
 
 def _split(entry: Entry, start: int, end: int) -> Split:

@@ -22,6 +22,8 @@ from pyrepl.metrics.shown import shown
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from pyrepl.metrics.manifest import Manifest
+
 
 @final
 @dataclass(frozen=True, slots=True)
@@ -63,11 +65,11 @@ class Steps:
         self._name = ""
 
 
-def answer(spark: SparkSession, wanted: Wanted, steps: Steps, made_at_us: int) -> Report:
+def answer(spark: SparkSession, wanted: Wanted, steps: Steps, made_at_us: int, known: Manifest | None = None) -> Report:
     """The report from what has been read so far. Tables of which it has not all rows are then views of the session, for
-    who writes them down."""
+    who writes them down. `known` is the manifest where the caller has it: that of a fleet is large."""
     steps.begin("analyse")
-    found = analyse(spark, wanted.tables, wanted.since_us, wanted.until_us)
+    found = analyse(spark, wanted.tables, wanted.since_us, wanted.until_us, known=known)
     steps.begin("collect")
     tables, cut = shown(spark, found.sizes, few=found.few)
     steps.end()

@@ -12,6 +12,7 @@ import pytest
 from pyrepl.errors import ConfigError
 from pyrepl.metrics import plan as module
 from pyrepl.metrics.manifest import Manifest
+from pyrepl.metrics.packed import digest
 from pyrepl.metrics.part import read_split
 from pyrepl.metrics.plan import find, node_of, plan
 from pyrepl.metrics.ranges import Told
@@ -82,7 +83,7 @@ def test_only_what_is_new_is_read(tmp_path: Path) -> None:
     path.write_bytes(DATA)
     assert ranges(known, path) == [(0, len(DATA))]
     assert ranges(known, path) == []
-    path.write_bytes(DATA + LINE % 50 + b"1:M unfinished")
+    path.write_bytes(DATA + LINE % 50 + (LINE % 51)[:14])
     end = len(DATA) + len(LINE % 50)
     assert ranges(known, path) == [(len(DATA), end), (end, end + 14)]
     end = len(DATA) + len(LINE % 50)
@@ -110,6 +111,48 @@ def test_a_new_file_of_the_old_name_is_another(tmp_path: Path) -> None:
     path.write_bytes(DATA.replace(b"1:M", b"2:M"))
     assert ranges(known, path) == [(0, len(DATA))]
     assert len(known.entries) == 2
+
+
+@pytest.mark.parametrize("more", [b"", LINE % 50])
+def test_a_file_that_was_written_anew_behind_its_begin_is_read_anew(tmp_path: Path, more: bytes) -> None:
+    known, path = Manifest(), tmp_path / "a.log"
+    path.write_bytes(DATA)
+    ranges(known, path)
+    anew = DATA.replace(b"connections 049", b"connections 999") + more
+    path.write_bytes(anew)
+    assert ranges(known, path) == [(0, len(anew))]
+    (entry,) = known.entries.values()
+    assert [(one["start"], one["read"]) for one in entry.told] == [(0, len(anew))]
+    path.touch()
+    assert ranges(known, path) == []
+
+
+def test_a_file_that_was_read_before_ends_were_noted_goes_on_as_it_was(tmp_path: Path) -> None:
+    known, path = Manifest(), tmp_path / "a.log"
+    path.write_bytes(DATA)
+    ranges(known, path)
+    (entry,) = known.entries.values()
+    entry.end = ""
+    path.write_bytes(DATA.replace(b"connections 049", b"connections 999") + LINE % 50)
+    assert ranges(known, path) == [(len(DATA), len(DATA) + len(LINE % 50))]
+
+
+def test_files_are_known_without_a_look_at_all_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    count = 40
+    logs = {tmp_path / f"{number}.log": tmp_path for number in range(count)}
+    for number, path in enumerate(logs):
+        path.write_bytes(DATA.replace(b"1:M", b"%d:M" % number))
+    asked: list[bytes] = []
+
+    def noted(data: bytes) -> str:
+        asked.append(data)
+        return digest(data)
+
+    monkeypatch.setattr(module, "digest", noted)
+    known = Manifest()
+    assert len(plan(known, logs)[0]) == count
+    plan(known, logs)
+    assert len(asked) < 10 * count
 
 
 def test_a_file_that_is_rotated_before_it_is_read_is_read_under_its_new_name(tmp_path: Path) -> None:
