@@ -53,8 +53,8 @@ cli.add_command(metrics)
 def master(config_file: Path | None, directives: tuple[str, ...]) -> None:
     """Serve clients and feed replicas.
 
-    Every directive of redis.conf is an option too and wins over the file. A configuration that says `replicaof` is
-    obeyed. The directives are listed below; conf/all.conf among the sources says more of each.
+    Every directive of redis.conf is an option too and wins over the file. With `replicaof` in the configuration the
+    node is a replica. The directives are listed below; conf/all.conf, in the sources, says more of each.
     """
     sys.exit(_run(config_file, directives, None))
 
@@ -72,7 +72,7 @@ def replica(address: str | None, config_file: Path | None, directives: tuple[str
     """Follow a master: a pyrepl, a Redis or a Valkey.
 
     Every directive of redis.conf is an option too and wins over the file. The directives are listed below;
-    conf/all.conf among the sources says more of each.
+    conf/all.conf, in the sources, says more of each.
     """
     target = parse_target(address) if address is not None else None
     if address is not None and target is None:
@@ -84,12 +84,13 @@ def replica(address: str | None, config_file: Path | None, directives: tuple[str
 @click.argument("address", metavar="HOST:PORT")
 @click.option("--watch", is_flag=True, help="Look again every second, until Ctrl-C.")
 @click.option("--json", "as_json", is_flag=True, help="A JSON document; with --watch one a line.")
-@click.option("--user", default="", help="Whom to log in as; empty: the default user.")
+@click.option("--user", default="", help="The user to log in as; empty: the default user.")
 @click.option(
     "--password",
     default="",
     envvar="PYREPL_PASSWORD",
-    help="Sent to every node found that is asked. PYREPL_PASSWORD in the environment hides it from `ps`.",
+    help="The password of that user, for every node that is asked. PYREPL_PASSWORD in the environment hides"
+    " it from `ps`.",
 )
 @click.option(
     "--timeout",
@@ -105,7 +106,7 @@ def replica(address: str | None, config_file: Path | None, directives: tuple[str
     type=click.IntRange(0),
     default=10,
     show_default=True,
-    help="Seconds without an acknowledgement that are still in sync.",
+    help="A replica counts as in sync for so many seconds after its last acknowledgement.",
 )
 @tls_options
 def status(
@@ -120,8 +121,9 @@ def status(
 ) -> None:
     """Show who follows whom, how far behind, and what is wrong.
 
-    Starts at any node, pyrepl, Redis, Valkey or a Sentinel, and finds its masters and all replicas. A replica that is
-    gone is listed by nobody: start at it to see why. HOST:PORT may be a URL too: redis://user:password@host:port.
+    Starts at any node, pyrepl, Redis, Valkey or a Sentinel, and finds its masters and all replicas. No node lists a
+    replica that is gone: start at that replica to see why. HOST:PORT may be a URL too:
+    redis://user:password@host:port.
     With --tls, or rediss:// in the URL, all nodes are asked by TLS.
     """
     target = parse_target(address)
@@ -145,11 +147,11 @@ def status(
     "--config",
     "config_file",
     type=click.Path(path_type=Path),
-    help="Look at what this configuration asks of the machine, and at its `dir`.",
+    help="Check the machine for this configuration, and its `dir`.",
 )
 @click.option("--json", "as_json", is_flag=True, help="A JSON document.")
 def doctor(config_file: Path | None, as_json: bool) -> None:
-    """Look at this machine: what would hold a node up here, and what to do about it.
+    """Check this machine: what would disturb a node here, and what to do about it.
 
     Looks at memory, huge pages, swap, limits of connections and files, the clock, and how pyrepl is installed. Changes
     nothing. Run it as the user that the node runs as: limits and rights are those of a user.
@@ -178,7 +180,7 @@ def doctor(config_file: Path | None, as_json: bool) -> None:
 @cli.command()
 @click.argument("shell", type=click.Choice(SHELLS))
 def completion(shell: str) -> None:
-    """Print what makes a shell complete our commands and every directive with the Tab key.
+    """Print what makes your shell complete pyrepl's commands and directives with the Tab key.
 
     The same as `_PYREPL_COMPLETE=bash_source pyrepl`; run it again after an upgrade.
     """

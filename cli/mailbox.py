@@ -26,14 +26,14 @@ def mailbox() -> None:
 @mailbox.command()
 @click.argument("address", metavar="HOST:PORT")
 @click.option("--json", "as_json", is_flag=True, help="A JSON document.")
-@click.option("--user", default="", help="Whom to log in as; empty: the default user.")
+@click.option("--user", default="", help="The user to log in as; empty: the default user.")
 @click.option("--password", default="", envvar="PYREPL_PASSWORD", help="The password of that user.")
 @click.option("--timeout", "timeout_s", type=click.FloatRange(0.05, 600), default=3.0, show_default=True)
 @tls_options
 def status(
     address: str, as_json: bool, user: str, password: str, timeout_s: float, tls: ssl.SSLContext | None
 ) -> NoReturn:
-    """Show the members as the node at HOST:PORT, its Redis port, sees them."""
+    """Show how the members are, as the node with the Redis port HOST:PORT sees them."""
     import asyncio
 
     from pyrepl.topology.facts import Address
@@ -56,10 +56,10 @@ def status(
 
 @mailbox.command()
 @click.argument("user")
-@click.option("--socket", "socket_path", required=True, help="The mailbox-socket of this machine's node.")
+@click.option("--socket", "socket_path", required=True, help="The mailbox-socket of the node on this machine.")
 @click.option("--timeout", "timeout_s", type=click.FloatRange(0.05, 600), default=2.0, show_default=True)
 def check(user: str, socket_path: str, timeout_s: float) -> NoReturn:
-    """Wait until all that was done anywhere to the mailboxes of USER is here, and what is here is everywhere."""
+    """Wait until all nodes have all changes to the mailboxes of USER."""
     from pyrepl.mailbox.client import MailboxClient, MailboxError
 
     try:
@@ -77,8 +77,14 @@ def check(user: str, socket_path: str, timeout_s: float) -> NoReturn:
 @mailbox.command()
 @click.argument("one", metavar="HOST:PORT")
 @click.argument("other", metavar="HOST:PORT")
-@click.option("--only", "only", default="", metavar="USER", help="The mailboxes of this user; none: those of all.")
-@click.option("--user", default="", help="Whom to log in as; empty: the default user.")
+@click.option(
+    "--only",
+    "only",
+    default="",
+    metavar="USER",
+    help="Only the mailboxes of this user; without it: those of all users.",
+)
+@click.option("--user", default="", help="The user to log in as; empty: the default user.")
 @click.option("--password", default="", envvar="PYREPL_PASSWORD", help="The password of that user.")
 @click.option("--timeout", "timeout_s", type=click.FloatRange(0.05, 600), default=10.0, show_default=True)
 @tls_options
@@ -87,8 +93,8 @@ def compare(
 ) -> NoReturn:
     """Print what differs between the mailboxes of two nodes, each known by its Redis port.
 
-    Messages that one of them has not, UIDs and flags, and what is said of mailboxes. Changes that are under way show as
-    differences: ask `MAILBOX CHECK` before.
+    Compared are messages, their UIDs and flags, and the names and properties of mailboxes. Changes that are under way
+    show as differences too: run `pyrepl mailbox check` before.
     """
     import asyncio
 

@@ -87,7 +87,7 @@ PAGES: Final[dict[str, Page]] = {
         ),
         {
             OK: "all is in sync",
-            TROUBLE: "something is not",
+            TROUBLE: "something is not in sync",
             UNREACHABLE: "the node at HOST:PORT cannot be asked",
         },
     ),
@@ -97,7 +97,8 @@ PAGES: Final[dict[str, Page]] = {
         ("pyrepl mailbox status 127.0.0.1:6379",),
         {
             OK: "every member is linked, and has all that this node has",
-            TROUBLE: "one is not, or has not, or this node is apart, or a disk refuses the mail of a user",
+            TROUBLE: "a member is not linked, or lacks something, or this node is apart, or a disk refuses the"
+            " mail of a user",
             UNREACHABLE: "the node cannot be asked",
         },
     ),
@@ -105,8 +106,8 @@ PAGES: Final[dict[str, Page]] = {
         LOOK,
         ("pyrepl mailbox check alice --socket /run/pyrepl/mailbox.sock",),
         {
-            OK: "all is everywhere",
-            TROUBLE: "it is not, within the time that is given",
+            OK: "all members have all changes",
+            TROUBLE: "they have not, within --timeout",
             UNREACHABLE: "the node cannot be asked",
         },
     ),
@@ -118,7 +119,7 @@ PAGES: Final[dict[str, Page]] = {
         ),
         {
             OK: "nothing differs",
-            TROUBLE: "something does, a line each",
+            TROUBLE: "something differs, a line for each difference",
             UNREACHABLE: "a node cannot be asked, or keeps no mailboxes",
         },
     ),
@@ -130,8 +131,8 @@ PAGES: Final[dict[str, Page]] = {
             "pyrepl tail 127.0.0.1:7379 --stream commands --to changes/ --format parquet",
         ),
         {
-            OK: "ended by Ctrl-C, SIGTERM, or --count",
-            TROUBLE: "something is wrong, and stderr says what",
+            OK: "ended by Ctrl-C, SIGTERM or --count",
+            TROUBLE: "something is wrong, and standard error says what",
             NOT_TO_BE_HAD: "the changes after the token cannot be had any more",
         },
     ),

@@ -17,8 +17,8 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 _FILE: Final = click.Path(exists=True, dir_okay=False)
 _OPTIONS: Final = (
     click.option("--tls", is_flag=True, help="Encrypt the connection, and check the certificate of whoever answers."),
-    click.option("--cacert", type=_FILE, help="With --tls: who to trust, instead of the system's."),
-    click.option("--cert", type=_FILE, help="With --tls: our own certificate."),
+    click.option("--cacert", type=_FILE, help="With --tls: certificates of the CAs to trust, instead of the system's."),
+    click.option("--cert", type=_FILE, help="With --tls: the certificate that this command shows."),
     click.option("--key", type=_FILE, help="The private key of --cert, where that file does not hold it."),
     click.option("--insecure", is_flag=True, help="With --tls: do not check the certificate of whoever answers."),
 )

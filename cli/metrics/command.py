@@ -19,24 +19,29 @@ ANSWERS: Final = ("text", "json", "csv")
 
 @click.command(cls=PagedCommand)
 @click.argument("logs", nargs=-1, metavar="LOG...", type=click.Path())
-@click.option("--out", type=click.Path(path_type=Path, file_okay=False), help="Folder for all of it; see below.")
+@click.option("--out", type=click.Path(path_type=Path, file_okay=False), help="Folder for all results; see above.")
 @click.option("--master", default="", metavar="URL", help="Spark to run on: spark://host:7077; else local[*].")
-@click.option("--conf", multiple=True, metavar="NAME=VALUE", help="A setting of Spark's; may be given often.")
+@click.option("--conf", multiple=True, metavar="NAME=VALUE", help="A setting for Spark; may be given often.")
 @click.option(
     "--packages", default="", metavar="G:A:V,...", help="Packages that Spark is to load, by Maven coordinates."
 )
-@click.option("--since", default="", metavar="TIME", help="Only what began then or later: 2026-11-21T10:00, or 7d.")
+@click.option(
+    "--since",
+    default="",
+    metavar="TIME",
+    help="Only what began then or later: 2026-11-21T10:00, or 7d for the last 7 days.",
+)
 @click.option("--until", default="", metavar="TIME", help="Only what began before.")
 @click.option(
     "--format", "wanted", type=click.Choice(FORMATS), default="text", show_default=True, help="What to print."
 )
-@click.option("--sql", multiple=True, metavar="SELECT", help="Ask the result tables; may be given often. See below.")
+@click.option("--sql", multiple=True, metavar="SELECT", help="Ask the result tables; may be given often. See above.")
 @click.option("--delta", is_flag=True, help="Write the result tables in the format of Delta Lake too; needs --out.")
 @click.option("--zone", default="UTC", show_default=True, help="Time zone of text logs, as Europe/Berlin.")
 @click.option("--quiet", is_flag=True, help="No progress on standard error; with --follow no lines.")
-@click.option("--follow", is_flag=True, help="Go on as the logs grow, until stopped; needs --out. See below.")
-@click.option("--every", default="10s", show_default=True, help="With --follow: look for new lines so often.")
-@click.option("--late", default="1m", show_default=True, help="With --follow: lines may come so late.")
+@click.option("--follow", is_flag=True, help="Go on as the logs grow, until stopped; needs --out. See above.")
+@click.option("--every", default="10s", show_default=True, help="With --follow: how often to look for new lines.")
+@click.option("--late", default="1m", show_default=True, help="With --follow: how late lines may come.")
 def metrics(
     logs: tuple[str, ...],
     out: Path | None,
@@ -70,13 +75,13 @@ def metrics(
       DIR/delta/         with --delta: the same as tables of Delta Lake
       DIR/tables/        what was read; the next run with this DIR reads only what is new
 
-    With --sql what Spark finds in the result tables is printed, as text, json (an object a line) or csv, and nothing
-    else. With --out of an earlier run no LOG is needed: its results are asked, and nothing is read.
+    With --sql Spark answers from the result tables, and only the answers are printed: as text, json (an object a line)
+    or csv. With --out of an earlier run LOG may be left out: the results there are asked, and no log is read.
 
-    With --follow it reads new lines and new files as they come, through rotation too, and writes all of DIR anew
-    whenever there was any. Stopped or killed, in a batch too, the next start with this DIR goes on from there: no line
-    is lost and none counts twice. What ended before follow.json's final_before_us is final, unless lines come later
-    than --late; those that do count all the same.
+    With --follow it reads new lines and new files as they come, also from logs that are rotated, and writes all of DIR
+    anew whenever there were new lines. If it is stopped or killed, even in a batch, the next start with this DIR goes
+    on from there: no line is lost and none counts twice. What ended before the final_before_us of follow.json is
+    final, unless lines come later than --late; such lines count all the same.
 
     \b
     With --follow DIR also has

@@ -34,7 +34,7 @@ def _memory(context: click.Context, parameter: click.Parameter, value: str) -> i
 @click.argument("nodes", metavar="HOST:PORT...", nargs=-1, required=True)
 @click.option("--stream", default="keys", show_default=True, help="Which stream.", shell_complete=streams_of)
 @click.option("--from", "start", metavar="TOKEN|NOW", default="NOW", show_default=True, help="Begin behind this token.")
-@click.option("--match", "pattern", metavar="PATTERN", default="", help="Only rows with a key like this, as in KEYS.")
+@click.option("--match", "pattern", metavar="PATTERN", default="", help="Only rows whose key matches, as in KEYS.")
 @click.option(
     "--format",
     "form",
@@ -47,14 +47,14 @@ def _memory(context: click.Context, parameter: click.Parameter, value: str) -> i
     "token_file",
     metavar="FILE",
     type=click.Path(path_type=Path, dir_okay=False),
-    help="Keep the place there, and go on from it next time.",
+    help="Write the token of the last row to FILE, and go on from there the next time.",
 )
 @click.option(
     "--to",
     "folder",
     metavar="DIR",
     type=click.Path(path_type=Path, file_okay=False),
-    help="Write files there, each row exactly once, also when we are killed; goes on where they end.",
+    help="Write files in DIR, each row exactly once, even if this command is killed; go on where the files end.",
 )
 @click.option(
     "--roll-bytes", default="64mb", show_default=True, callback=_memory, help="With --to: finish a file of this size."
@@ -66,15 +66,17 @@ def _memory(context: click.Context, parameter: click.Parameter, value: str) -> i
     show_default=True,
     help="With --to: finish a file after this time.",
 )
-@click.option("--name", default="pyrepl-tail", show_default=True, help="Who we are to the node.")
-@click.option("--user", default="", help="Whom to log in as; empty: the default user.")
+@click.option(
+    "--name", default="pyrepl-tail", show_default=True, help="The name that the node shows for this subscriber."
+)
+@click.option("--user", default="", help="The user to log in as; empty: the default user.")
 @click.option(
     "--password",
     default="",
     envvar="PYREPL_PASSWORD",
     help="The password of that user. PYREPL_PASSWORD in the environment hides it from `ps`.",
 )
-@click.option("--quiet", "-q", is_flag=True, help="Say nothing of connections.")
+@click.option("--quiet", "-q", is_flag=True, help="Print nothing about connections.")
 @tls_options
 def tail(
     nodes: tuple[str, ...],
@@ -95,8 +97,8 @@ def tail(
 ) -> None:
     """Follow what changes on a node, from the stream port of a master or replica.
 
-    Each row has a token: what changes is numbered, alike on a master and all its replicas. When the connection ends it
-    goes on behind the last token, at the same node or, where several are named, at another.
+    Each row has a token, a number that is the same on a master and all its replicas. When the connection ends,
+    pyrepl tail connects again, to the same node or to the next one named, and goes on after the last token.
     """
     from pyrepl.capture.files import Rolling
     from pyrepl.changes.node_address import NodeAddress

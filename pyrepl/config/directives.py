@@ -51,7 +51,8 @@ class Network:
     bind = Directive(
         Addresses(),
         ("*", "-::*"),
-        "Addresses to listen on. A - before an address: go on without it where this machine does not have it.",
+        "Addresses to listen on. With a - before an address the node starts even if this machine does"
+        " not have that address.",
     )
     port = Directive(Integer(0, 65535), 6379, "TCP port; 0 opens none.")
     tcp_backlog = Directive(Integer(), 511, "Length of the queue of connections not yet accepted.", mutable=False)
@@ -64,8 +65,8 @@ class Network:
     busy_reply_threshold = Directive(
         Integer(),
         5000,
-        "How many milliseconds a script or function may run before other clients are told that we are busy, and may end"
-        " it; 0: it is never too long.",
+        "Milliseconds that a script or function may run; after that, other clients get -BUSY and may end"
+        " it; 0: no limit.",
         aliases=("lua-time-limit",),
     )
     lua_memory_limit = Directive(
@@ -94,9 +95,10 @@ class Network:
     rename_command = Directive(
         Renames(),
         (),
-        'Another name for a command, as in `rename-command CONFIG b840fc02d5`, or "" for none: no client can call it.'
-        " Several lines add up. Replicas, and whoever loads the append-only file, need the same lines, as there stands"
-        " what the clients wrote. CONFIG GET does not show it.",
+        'Another name for a command, as in `rename-command CONFIG b840fc02d5`, or "" for none: no client'
+        " can call it. Several lines add up. Replicas need the same lines, and so does each node that loads"
+        " the append-only file: commands stand there as the clients wrote them. CONFIG GET does not show"
+        " this directive.",
         mutable=False,
         unshown=True,
     )
@@ -163,8 +165,9 @@ class General:
     import_mode = Directive(
         YesNo(),
         False,
-        "On a master: keep what has expired, out of sight, until it is overwritten; clients that copy data here say so"
-        " (CLIENT IMPORT-SOURCE ON) and see it. As in Valkey 8.1. Set it back to no when the copy is complete.",
+        "On a master: expired keys are kept until they are overwritten, and only clients that copy data"
+        " here (CLIENT IMPORT-SOURCE ON) see them. As in Valkey 8.1. Set it back to no when the copy is"
+        " complete.",
     )
     lazyfree_lazy_expire = Directive(YesNo(), False, "Propagate expired keys as UNLINK instead of DEL.")
     lazyfree_lazy_eviction = Directive(YesNo(), False, "Propagate evicted keys as UNLINK instead of DEL.")
@@ -178,16 +181,18 @@ class General:
     huge_pages = Directive(
         YesNo(),
         True,
-        "Take memory for keys and values in blocks of 2 MB, which Linux backs with one page each where it can: forks"
-        " take a tenth of the time, look-ups among millions of keys less. Compiled form only. Not in Redis.",
+        "Take memory for keys and values in blocks of 2 MB, which Linux backs with one page each where it"
+        " can: a fork takes a tenth of the time, and look-ups among millions of keys are quicker. Compiled"
+        " form only. Not in Redis.",
         mutable=False,
     )
     notify_keyspace_events = Directive(
         KeyspaceEvents(),
         "",
-        "Events of keys to publish: K (to __keyspace@<db>__:<key>), E (to __keyevent@<db>__:<event>), and classes: g"
-        " generic, $ string, l list, s set, h hash, z sorted set, x expired, e evicted, t stream, A for all of these; m"
-        " missed, n new, o overwritten, c type changed. Empty: none; then it costs nothing.",
+        "Events of keys to publish: K (to __keyspace@<db>__:<key>), E (to __keyevent@<db>__:<event>), and"
+        " classes: g generic, $ string, l list, s set, h hash, z sorted set, x expired, e evicted, t"
+        " stream, A for all of these; m missed, n new, o overwritten, c type changed. Empty: none, which"
+        " costs nothing.",
     )
     tracking_table_max_keys = Directive(
         Integer(0, 2**63 - 1),
@@ -223,8 +228,8 @@ class General:
     replica_ignore_maxmemory = Directive(
         YesNo(),
         True,
-        "A replica has no memory limit. With no, one that takes writes of clients refuses them at its limit; it evicts"
-        " nothing by itself in either case.",
+        "Whether maxmemory does not hold for a replica. With no, a replica that takes writes of clients"
+        " refuses them at the limit. A replica evicts nothing by itself in either case.",
         aliases=("slave-ignore-maxmemory",),
     )
 
@@ -237,7 +242,8 @@ class Snapshots:
     save = Directive(
         SavePoints(),
         (SavePoint(3600, 1), SavePoint(300, 100), SavePoint(60, 10000)),
-        'Snapshot when so many seconds passed and so many writes were made; several pairs add up, "" means never.',
+        "Take a snapshot when so many seconds passed and so many writes were made; several pairs add"
+        ' up, "" means never.',
     )
     stop_writes_on_bgsave_error = Directive(YesNo(), True, "Refuse writes after a snapshot failed, until one succeeds.")
     rdbcompression = Directive(YesNo(), True, "Compress long strings in snapshots (LZF).")
@@ -245,9 +251,9 @@ class Snapshots:
     rdb_version = Directive(
         RdbVersion(*range(1, 14), 80),
         None,
-        "RDB version to write: auto takes the lowest that can hold the data, or the one a replica is known to read."
-        " Fix it for readers that are older (Redis 7.0 reads 10, Valkey 8 reads 11), or to 13 where all replicas are"
-        " Redis 8.6, which need not say that it reads this. Not in Redis.",
+        "RDB version to write: auto takes the lowest that can hold the data, or the one a replica is known"
+        " to read. Set a number for older readers (Redis 7.0 reads 10, Valkey 8 reads 11), or 13 where all"
+        " replicas are Redis 8.6, as a Redis 8.6 does not always say that it reads 13. Not in Redis.",
     )
     rdb_version_check = Directive(
         Choice("strict", "relaxed"),
@@ -259,8 +265,9 @@ class Snapshots:
     snapshot_nice = Directive(
         Integer(0, 19),
         10,
-        "How far a child that writes a snapshot or an append-only file stands back behind the node where both want the"
-        " processor, as nice(1); 0: not at all. Clients wait less during a sync. Not in Redis.",
+        "By how much the priority of a child that writes a snapshot or an append-only file is lowered, as"
+        " by nice(1): where both want the processor the node goes first, so clients wait less during a"
+        " sync; 0: not at all. Not in Redis.",
     )
     rdb_key_save_delay = Directive(
         Integer(INT_MIN), 0, "For tests: microseconds to sleep per key saved; -n: once in n keys.", hidden=True
@@ -289,7 +296,9 @@ class Snapshots:
     auto_aof_rewrite_percentage = Directive(
         Integer(), 100, "Rewrite the append-only file once it grew by so many percent; 0: never by itself."
     )
-    auto_aof_rewrite_min_size = Directive(Memory(), 64 * MB, "But not below so many bytes.")
+    auto_aof_rewrite_min_size = Directive(
+        Memory(), 64 * MB, "An append-only file of fewer bytes than this is not rewritten by itself."
+    )
     aof_use_rdb_preamble = Directive(
         YesNo(),
         True,
@@ -309,7 +318,7 @@ class Snapshots:
 class Replication:
     """Replication"""
 
-    replicaof = Directive(ReplicaOf(), None, "Follow this master (host port).", aliases=("slaveof",), mutable=False)
+    replicaof = Directive(ReplicaOf(), None, "The master to follow (host port).", aliases=("slaveof",), mutable=False)
     masterauth = Directive(Secret(), b"", "The master's password.", aliases=("primaryauth",), secret=True)
     masteruser = Directive(Secret(), b"", "The user to authenticate as at the master.", aliases=("primaryuser",))
     replica_read_only = Directive(YesNo(), True, "A replica refuses writes of clients.", aliases=("slave-read-only",))
@@ -317,9 +326,12 @@ class Replication:
         YesNo(), True, "A replica answers reads while its link is down.", aliases=("slave-serve-stale-data",)
     )
     replica_priority = Directive(
-        Integer(), 100, "Sentinel promotes the replica with the lowest; 0: never this one.", aliases=("slave-priority",)
+        Integer(),
+        100,
+        "Sentinel promotes the replica with the lowest number; 0: never this one.",
+        aliases=("slave-priority",),
     )
-    replica_announced = Directive(YesNo(), True, "Sentinel shows this replica to clients.")
+    replica_announced = Directive(YesNo(), True, "Whether Sentinel shows this replica to clients.")
     replica_announce_ip = Directive(
         Text(),
         "",
@@ -342,8 +354,8 @@ class Replication:
     replica_ignore_unknown_commands = Directive(
         YesNo(),
         False,
-        "Skip commands of the master that this replica does not know, instead of stopping the link. The data will"
-        " differ. Not in Redis.",
+        "Skip commands of the master that this replica does not know, instead of stopping the link. The"
+        " data will differ from the master's. Not in Redis.",
     )
     propagation_error_behavior = Directive(
         Choice("ignore", "panic", "panic-on-replicas"),
@@ -361,8 +373,8 @@ class Replication:
     repl_backlog_size = Directive(
         Memory(1),
         MB,
-        "Bytes of the stream kept for replicas that come back. Too small, and a short cut costs a full sync: take the"
-        " write rate times the longest cut to survive.",
+        "Bytes of the stream kept for replicas that come back. With too few, a link that was cut for a"
+        " short time costs a full sync: take the write rate times the longest cut that shall not cost one.",
     )
     repl_backlog_ttl = Directive(
         Integer(), 3600, "Seconds after the last replica left until a master frees its backlog; 0: never."
@@ -376,7 +388,10 @@ class Replication:
         Integer(), 5, "Seconds a diskless sync waits for more replicas to share the snapshot."
     )
     repl_diskless_sync_max_replicas = Directive(
-        Integer(), 0, "Do not wait any longer when so many replicas are there; 0: no such number."
+        Integer(),
+        0,
+        "A diskless sync that so many replicas wait for begins at once; 0: it always waits for"
+        " repl-diskless-sync-delay.",
     )
     repl_sync_max_bytes_per_second = Directive(
         Memory(),
@@ -387,17 +402,21 @@ class Replication:
     repl_max_concurrent_syncs = Directive(
         Integer(),
         0,
-        "Make and send snapshots for no more replicas than this at a time; the others wait, and share the next one."
-        " Tames the storm when many replicas need a full sync at once; 0: no such number. Not in Redis.",
+        "Make and send snapshots for no more replicas than this at a time; the others wait, and share the"
+        " next one. This bounds the load when many replicas need a full sync at once; 0: no limit. Not in"
+        " Redis.",
     )
     repl_diskless_load = Directive(
         Choice("disabled", "on-empty-db", "swapdb"),
         "disabled",
-        "How a replica loads: from a file; straight from the socket if it is empty; or beside the old data (twice"
-        " the memory), which stays if the load fails. It is served meanwhile if the master's replication id is still"
-        " the one we know; otherwise clients get -LOADING.",
+        "How a replica loads a snapshot: disabled, from a file; on-empty-db, straight from the socket if"
+        " the replica has no data; swapdb, beside the old data (twice the memory). With swapdb the old data"
+        " stays if the load fails, and clients are served from it meanwhile if the master's replication id"
+        " is the one that the replica knows; otherwise clients get -LOADING.",
     )
-    repl_disable_tcp_nodelay = Directive(YesNo(), False, "Fewer, larger packets to replicas, later by up to 40 ms.")
+    repl_disable_tcp_nodelay = Directive(
+        YesNo(), False, "Send replicas fewer and larger packets, which come up to 40 ms later."
+    )
     repl_rdb_channel = Directive(
         YesNo(),
         True,
@@ -405,10 +424,13 @@ class Replication:
         " repl-diskless-sync on the master and the same directive at the other end.",
     )
     dual_channel_replication_enabled = Directive(
-        YesNo(), False, "The same with a Valkey 8 or later at the other end; our end speaks both dialects."
+        YesNo(), False, "As repl-rdb-channel, with a Valkey 8 or later at the other end; pyrepl speaks both dialects."
     )
     min_replicas_to_write = Directive(
-        Integer(), 0, "Refuse writes with fewer good replicas than this; 0: off.", aliases=("min-slaves-to-write",)
+        Integer(),
+        0,
+        "Refuse writes while there are fewer good replicas than this; 0: off.",
+        aliases=("min-slaves-to-write",),
     )
     min_replicas_max_lag = Directive(
         Integer(),
@@ -434,8 +456,8 @@ class Streams:
     stream_name = Directive(
         Text(),
         "",
-        "What the node calls itself there, and as a writer of streams: no two nodes may share it, and it should stay"
-        " the same when the node restarts. Empty: its host's name and port.",
+        "The name of the node on its stream port, and as a writer of streams: no two nodes may have the"
+        " same, and it should stay the same when the node restarts. Empty: its host's name and port.",
         mutable=False,
     )
     stream_maxclients = Directive(Integer(1, 2**31 - 1), 10000, "Subscribers at once; more are refused.")
@@ -446,8 +468,9 @@ class Streams:
     stream_output_buffer_limit = Directive(
         Memory(1),
         MB,
-        "Bytes that may wait for a subscriber which follows live and does not read; beyond, it gets an ERROR and is"
-        " closed, and may come back with its token. One that catches up is given as much as it reads.",
+        "Bytes that may wait for a subscriber which follows live and does not read. Beyond it the"
+        " subscriber gets an ERROR and is closed, and may come back with its token. A subscriber that still"
+        " catches up is sent only as much as it reads.",
     )
     stream_cache_rule = Directive(
         CacheRules(),
@@ -458,13 +481,17 @@ class Streams:
     stream_facts = Directive(
         Secret(needed=True),
         b"sqlite:streams.db",
-        "Where the facts are kept that applications write (STREAMS.*): `keyspace`, and they replicate with the data;"
-        " `sqlite:<file>`, in dir; or `postgresql://user:password@host/database`, which several nodes share.",
+        "Where facts that applications write (STREAMS.*) are kept: `keyspace`, and they replicate with the"
+        " data; `sqlite:<file>`, in dir; or `postgresql://user:password@host/database`, which several nodes"
+        " share.",
         mutable=False,
         secret=True,
     )
     stream_sync_rows = Directive(
-        Integer(1), 10000, "Rows kept in memory of sync and of mailboxes, the streams of this node.", mutable=False
+        Integer(1),
+        10000,
+        "Rows that are kept in memory of each of the streams of this node itself, sync and mailboxes.",
+        mutable=False,
     )
 
 

@@ -39,6 +39,7 @@ class Limits:
     maxmemory_clients = Directive(
         MemoryOrPercent(),
         0,
-        "What the buffers of all clients together may take, in bytes or, as 5%, of maxmemory; above it those that take"
-        " most are cut, but no replicas and none with CLIENT NO-EVICT. 0: no limit.",
+        "What the buffers of all clients together may take: bytes, or a part of maxmemory, as 5%. Beyond it"
+        " the clients with the largest buffers are closed, but no replicas and no clients with CLIENT"
+        " NO-EVICT. 0: no limit.",
     )

@@ -40,8 +40,9 @@ class Mailboxes:
     mailbox_members = Directive(
         MailboxMembers(),
         (),
-        "All nodes that keep these mailboxes, this one too, the same list on each: name=host:port, where port is its"
-        " mailbox-port. One with ,witness behind it keeps no mail, and votes for who is the root.",
+        "All nodes that keep these mailboxes, this one too, the same list on each: name=host:port, where"
+        " port is its mailbox-port. A member with ,witness behind it keeps no mail, but votes for who is"
+        " the root.",
         mutable=False,
     )
     mailbox_secret = Directive(
@@ -54,8 +55,8 @@ class Mailboxes:
     mailbox_maildir = Directive(
         Text(),
         "",
-        "Where the Maildir of a user lies, as /var/vmail/%d/%n/Maildir: %u is the user, %n what stands before the @, %d"
-        " what stands behind it. A witness needs none.",
+        "Where the Maildir of a user lies, as /var/vmail/%d/%n/Maildir: %u is the user, %n what stands"
+        " before the @, %d what stands behind the @. A witness needs none.",
         mutable=False,
     )
     mailbox_layout = Directive(
@@ -67,29 +68,31 @@ class Mailboxes:
     mailbox_gate = Directive(
         Choice("on", "off"),
         "off",
-        "Whether a Dovecot, which needs to know nothing of pyrepl, writes to the Maildirs: it waits for this node"
-        " before it gives out a UID, and what it does is in the Maildirs of all nodes.",
+        "Whether a Dovecot, which needs to know nothing of pyrepl, writes to the Maildirs. With on, this"
+        " Dovecot waits for the node before it gives out a UID, and what it does comes into the Maildirs of"
+        " all nodes.",
         mutable=False,
     )
     mailbox_orphan = Directive(
         Integer(0, DAY_MS),
         20_000,
-        "Milliseconds for which the gates of a node that was killed stay shut; then, with mailbox-apart accept, its"
-        " Dovecot goes on without it, with UIDs that no other node gives out.",
+        "Milliseconds for which the gates of a node that was killed stay shut. After that, with"
+        " mailbox-apart accept, its Dovecot goes on without the node, with UIDs that no other node gives"
+        " out.",
         mutable=False,
     )
     mailbox_expunge_guard = Directive(
         Integer(0, 2**31 - 1),
         100,
-        "So many messages, and half of a mailbox, may be missing from a Maildir with a gate, and count as expunged; if"
-        " more are, none does.",
+        "Messages that are missing from a Maildir with a gate count as expunged. If more than so many are"
+        " missing at once, and more than half of the mailbox, none of them does.",
         mutable=False,
     )
     mailbox_apart = Directive(
         Choice("accept", "refuse"),
         "accept",
-        "What a node does that sees no majority of the members: give out UIDs, some of which change when it is back, or"
-        " refuse new mail until then.",
+        "What a node does while it sees no majority of the members: accept, give out UIDs, some of which"
+        " change when the node sees a majority again; or refuse, take no new mail until then.",
         mutable=False,
     )
     mailbox_gap = Directive(
@@ -113,25 +116,29 @@ class Mailboxes:
     mailbox_min_acks = Directive(
         Integer(1, 15),
         1,
-        "So many other nodes have a change on disk before the mail process that made it is answered, or as many as can"
-        " be reached; the answer says how many.",
+        "How many other nodes must have a change on disk before the mail process that made it is answered;"
+        " or all that can be reached, if those are fewer. The answer says how many have it.",
         mutable=False,
     )
     mailbox_ack_timeout = Directive(
-        Integer(1, DAY_MS), 5000, "Milliseconds after which it is answered, whoever has it.", mutable=False
+        Integer(1, DAY_MS),
+        5000,
+        "Milliseconds after which a mail process is answered even if fewer nodes than mailbox-min-acks"
+        " have the change.",
+        mutable=False,
     )
     mailbox_single_copy = Directive(
         Choice("accept", "refuse"),
         "accept",
-        "What a mail process is told that waits for an answer while no other node can be reached: that the change is"
-        " done, with acks=0, or that it is refused. A Dovecot is never refused.",
+        "What a mail process that made a change is told while no other node can be reached: that the change"
+        " is done, with acks=0, or that it is refused. A Dovecot is never refused.",
         mutable=False,
     )
     mailbox_exclude = Directive(
         MailboxPatterns(),
         (),
-        "Users, or mailboxes as user/mailbox, that are left to the mail programs of this node, with * and ? as in"
-        " */Trash; the same on all nodes. What is kept already stays so.",
+        "Users, or mailboxes as user/mailbox, that are left to the mail programs of this node, with * and ?"
+        " as in */Trash; the same on all nodes. A mailbox that is kept already goes on being kept.",
         mutable=False,
     )
     mailbox_workers = Directive(
@@ -140,11 +147,12 @@ class Mailboxes:
     mailbox_journal_size = Directive(
         Memory(MB),
         256 * MB,
-        "Bytes of what happened that are kept for nodes that come back; beyond, they compare whole mailboxes.",
+        "Bytes of the journal of changes that are kept for nodes that come back. A node that missed"
+        " more than these compares whole mailboxes.",
         mutable=False,
     )
     mailbox_tombstones = Directive(
-        Integer(1, 36_500), 30, "Days for which it is remembered which messages were expunged.", mutable=False
+        Integer(1, 36_500), 30, "Days for which the node remembers which messages were expunged.", mutable=False
     )
     mailbox_scrub = Directive(
         Memory(),
@@ -162,7 +170,7 @@ class Mailboxes:
     mailbox_output_buffer_limit = Directive(
         Memory(64 * KB),
         16 * MB,
-        "Bytes that may wait for a node or a mail process which does not read; beyond, the connection is closed, and"
-        " nothing is lost by that.",
+        "Bytes that may wait for a node or a mail process which does not read. Beyond it the connection is"
+        " closed, and nothing is lost by that.",
         mutable=False,
     )

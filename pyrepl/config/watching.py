@@ -12,7 +12,7 @@ class Watching:
     slowlog_log_slower_than = Directive(
         Integer(-1, LONG_MAX),
         10000,
-        "Microseconds from which on a command enters the slow log; -1: never, 0: all.",
+        "A command that takes so many microseconds, or more, enters the slow log; -1: none does, 0: all do.",
         aliases=("commandlog-execution-slower-than",),
     )
     slowlog_max_len = Directive(
@@ -21,8 +21,8 @@ class Watching:
     commandlog_request_larger_than = Directive(
         Integer(-1, LONG_MAX),
         -1,
-        "Bytes from which on a request enters COMMANDLOG's large-request; -1: none. Measuring costs speed, so it is off"
-        " here; Valkey has 1048576.",
+        "A request of so many bytes, or more, enters COMMANDLOG's large-request; -1: none does. Measuring"
+        " costs speed, so it is off here; Valkey has 1048576.",
     )
     commandlog_large_request_max_len = Directive(Integer(0, LONG_MAX), 128, "Entries that large-request keeps.")
     commandlog_reply_larger_than = Directive(
@@ -32,7 +32,9 @@ class Watching:
     )
     commandlog_large_reply_max_len = Directive(Integer(0, LONG_MAX), 128, "Entries that large-reply keeps.")
     latency_monitor_threshold = Directive(
-        Integer(0, LONG_MAX), 0, "Milliseconds from which on an event becomes a sample of LATENCY; 0: none does."
+        Integer(0, LONG_MAX),
+        0,
+        "An event that takes so many milliseconds, or more, becomes a sample of LATENCY; 0: none does.",
     )
     latency_tracking = Directive(
         YesNo(), True, "Note how long each command takes: INFO latencystats, LATENCY HISTOGRAM."

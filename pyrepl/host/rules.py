@@ -91,7 +91,10 @@ def huge_pages(host: Host, wants: Wants) -> Finding | None:
     to_do = "echo madvise >/sys/kernel/mm/transparent_hugepage/enabled, at each start of the machine"
     if value == "always":
         return _advice(
-            about, found, "all memory of all programs gets them: a write during a snapshot copies 2 MB of it", to_do
+            about,
+            found,
+            "all programs get huge pages for all memory: a write during a snapshot then copies 2 MB of it",
+            to_do,
         )
     if value == "never" and wants.huge_pages and host.is_compiled:
         return _advice(about, found, "the directive huge-pages has no effect: forks take ten times as long", to_do)
@@ -109,7 +112,7 @@ def somaxconn(host: Host, wants: Wants) -> Finding | None:
     return _advice(
         about,
         found,
-        f"only {value} connections wait to be accepted; when more come at once, clients wait a second and longer",
+        f"only {value} connections can wait to be accepted; when more come at once, clients wait a second or longer",
         _sysctl("net.core.somaxconn", wants.tcp_backlog),
     )
 
@@ -134,12 +137,12 @@ def clock(host: Host, wants: Wants) -> Finding | None:
     if host.is_clock_set is None:
         return None
     if host.is_clock_set:
-        return _ok(about, "kept in time")
+        return _ok(about, "kept right")
     return _advice(
         about,
-        "nothing keeps it in time, as far as the kernel knows",
-        "keys expire at times of the clock: on replicas of another time, too early or too late; logs of several nodes"
-        " do not fit together",
+        "the kernel says that no program keeps it right",
+        "keys expire by the clock: on a replica whose clock differs, too early or too late; and logs of"
+        " several nodes cannot be compared",
         "apt-get install chrony, or systemd-timesyncd; in a container: on its host",
     )
 
@@ -155,7 +158,7 @@ def clock_source(host: Host, wants: Wants) -> Finding | None:
     return _advice(
         about,
         value,
-        "each look at the clock is a call into the kernel, and a node looks often",
+        "each look at the clock is a call into the kernel, and a node looks at each batch of commands",
         f"choose tsc, if {path}/available_clocksource has it: echo tsc >{path}/current_clocksource",
     )
 
@@ -172,7 +175,7 @@ def memory(host: Host, wants: Wants) -> Finding | None:
     return _problem(
         about,
         found,
-        "buffers of replicas and what is written during a snapshot need memory besides: the kernel may kill the node",
+        "buffers of replicas, and what is written during a snapshot, need memory too: the kernel may kill the node",
         f"maxmemory {value * 3 // 4} or less, or more memory",
     )
 
@@ -191,7 +194,8 @@ def swap(host: Host, wants: Wants) -> Finding | None:
         about,
         found,
         "the machine is short of memory: a key that lies in swap is read from disk, and all wait for it",
-        "free -h and top show who takes it; a lower maxmemory, fewer programs, or more memory",
+        "look with free -h and top which programs take memory; then set a lower maxmemory, run fewer"
+        " programs, or add memory",
     )
 
 
@@ -203,7 +207,7 @@ def namesake(host: Host, wants: Wants) -> Finding | None:
     return _problem(
         about,
         f"another package named pyrepl is installed in this environment too (version {host.namesake})",
-        "both have a folder pyrepl: whoever is installed or removed next breaks the other",
+        "both have a folder pyrepl: to install or remove one of them breaks the other",
         "pip uninstall pyrepl pyrepl-server, then an environment for each: pipx install pyrepl-server",
     )
 
@@ -251,7 +255,7 @@ def folder(host: Host, wants: Wants) -> Finding | None:
             to_do,
         )
     if place.free_bytes < max(_LITTLE_BYTES, wants.maxmemory_bytes):
-        return _advice(about, found, "there may be no room for a snapshot when the data grows", to_do)
+        return _advice(about, found, "when the data grows, a snapshot may not fit", to_do)
     return _ok(about, found)
 
 

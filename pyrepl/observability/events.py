@@ -298,15 +298,16 @@ class EventLogFailed(Event):
     error: str
     LEVEL: ClassVar[Level] = Level.WARNING
     TEXT: ClassVar[str] = (
-        "The event log cannot be written: {error}. Its lines wait in memory, 4 MB of them at most, and are tried again "
-        "each second. Make room on the disk, or see to the file's permissions; the node itself goes on."
+        "The event log cannot be written: {error}. Its lines wait in memory, 4 MB of them at most, and are"
+        " tried again each second. Make room on the disk, or check the file's permissions; the node itself"
+        " goes on."
     )
 
 
 @final
 class EventLogRecovered(Event):
     LEVEL: ClassVar[Level] = Level.WARNING
-    TEXT: ClassVar[str] = "The event log is written again, the lines that waited are in it."
+    TEXT: ClassVar[str] = "The event log is written again, and has the lines that waited."
 
 
 @final
@@ -363,7 +364,8 @@ class MadeRoom(Event):
     addr: str
     LEVEL: ClassVar[Level] = Level.WARNING
     TEXT: ClassVar[str] = (
-        "maxclients is reached: the oldest connections that have not logged in make room for new ones, {addr} for one."
+        "maxclients is reached: the oldest connections that have not logged in are closed for new ones,"
+        " as that of {addr}."
     )
 
 
@@ -1177,9 +1179,10 @@ class ForeignStreamCommand(Event):
     offset: int
     LEVEL: ClassVar[Level] = Level.WARNING
     TEXT: ClassVar[str] = (
-        "Master sent the command '{command}' at offset {offset}, which no master puts into its stream: it is not "
-        "executed, the link is ended before it and tried again with growing pauses. See what listens at the master's "
-        "address; if it is the right one, a full resync (after it was restarted) leads past the command."
+        "Master sent the command '{command}' at offset {offset}, which no master puts into its stream: it"
+        " is not executed, the link is ended before it and tried again with growing pauses. Check which"
+        " server listens at the master's address. If it is the right one, restart it: a full resync leads"
+        " past the command."
     )
 
 
@@ -1390,9 +1393,9 @@ class AofFellBehind(Event):
     lacking_bytes: int
     LEVEL: ClassVar[Level] = Level.WARNING
     TEXT: ClassVar[str] = (
-        "The append only file lacks {lacking_bytes} bytes of the stream, as the disk takes none: it is left as it is, "
-        "and written anew by a rewrite once there is room. Until then a restart loads the data of before. Free disk "
-        "space."
+        "The append only file lacks {lacking_bytes} bytes of the stream, as the disk takes no more: the"
+        " file is left as it is, and a rewrite makes a new one once there is room. Until then a restart"
+        " loads older data. Free disk space."
     )
 
 
@@ -1420,8 +1423,8 @@ class StreamTableFailed(Event):
     error: str
     LEVEL: ClassVar[Level] = Level.WARNING
     TEXT: ClassVar[str] = (
-        "The table of application streams cannot be used: {error}. STREAMS commands fail and subscribers get no news "
-        "until it can; check stream-facts and the database. It is tried again every 5 s."
+        "The table of application streams cannot be used: {error}. Until it can, STREAMS commands fail and"
+        " subscribers get no news. Check stream-facts and the database; the node tries again every 5 s."
     )
 
 
@@ -1498,12 +1501,25 @@ class MailboxLinkLost(Event):
 class MailboxClientRefused(Event):
     client: str
     reason: str
-    TEXT: ClassVar[str] = "The mail process at {client} was left: {reason}"
+    TEXT: ClassVar[str] = "The connection of the mail process at {client} was closed: {reason}"
+
+
+class MailboxNotice(Event):
+    """What the machine of mailboxes noticed. It has a word of its own, by which TEXT begins: `Mailboxes: WORD {about}`.
+
+    `about` names the user and the mailbox, the node, or the op.
+    """
+
+    about: str
+
+    @classmethod
+    def word(cls) -> str:
+        """The machine's word, as it stands in TEXT."""
+        return cls.TEXT.split()[1]
 
 
 @final
-class MailboxApart(Event):
-    about: str
+class MailboxApart(MailboxNotice):
     LEVEL: ClassVar[Level] = Level.WARNING
     TEXT: ClassVar[str] = (
         "Mailboxes: apart {about}: this node sees no majority of the members, and does with new mail as"
@@ -1512,34 +1528,29 @@ class MailboxApart(Event):
 
 
 @final
-class MailboxTogether(Event):
-    about: str
+class MailboxTogether(MailboxNotice):
     TEXT: ClassVar[str] = "Mailboxes: together {about}: this node sees a majority of the members again"
 
 
 @final
-class MailboxSingleCopy(Event):
-    about: str
+class MailboxSingleCopy(MailboxNotice):
     TEXT: ClassVar[str] = "Mailboxes: single_copy {about}: no other member has this change yet"
 
 
 @final
-class MailboxUidBurned(Event):
-    about: str
+class MailboxUidBurned(MailboxNotice):
     LEVEL: ClassVar[Level] = Level.WARNING
     TEXT: ClassVar[str] = "Mailboxes: uid_burned {about}: two messages had this UID, so one of them gets another"
 
 
 @final
-class MailboxUidsRunOut(Event):
-    about: str
+class MailboxUidsRunOut(MailboxNotice):
     LEVEL: ClassVar[Level] = Level.WARNING
     TEXT: ClassVar[str] = "Mailboxes: uids_run_out {about}: no UIDs are left here. MAILBOX RENEW begins again with 1"
 
 
 @final
-class MailboxExpungeGuard(Event):
-    about: str
+class MailboxExpungeGuard(MailboxNotice):
     LEVEL: ClassVar[Level] = Level.WARNING
     TEXT: ClassVar[str] = (
         "Mailboxes: expunge_guard {about}: so many messages are missing from the Maildir at once, and none of"
@@ -1548,8 +1559,7 @@ class MailboxExpungeGuard(Event):
 
 
 @final
-class MailboxFlagsDiffer(Event):
-    about: str
+class MailboxFlagsDiffer(MailboxNotice):
     LEVEL: ClassVar[Level] = Level.WARNING
     TEXT: ClassVar[str] = (
         "Mailboxes: flags_differ {about}: so many messages have other flags in the Maildir than this node"
@@ -1558,22 +1568,19 @@ class MailboxFlagsDiffer(Event):
 
 
 @final
-class MailboxGateFailed(Event):
-    about: str
+class MailboxGateFailed(MailboxNotice):
     LEVEL: ClassVar[Level] = Level.WARNING
     TEXT: ClassVar[str] = "Mailboxes: gate_failed {about}: the gate could not be moved, and it is tried again"
 
 
 @final
-class MailboxFaultyMailProcess(Event):
-    about: str
+class MailboxFaultyMailProcess(MailboxNotice):
     LEVEL: ClassVar[Level] = Level.WARNING
     TEXT: ClassVar[str] = "Mailboxes: faulty_mail_process {about}: a mail process did what it may not"
 
 
 @final
-class MailboxTextMissing(Event):
-    about: str
+class MailboxTextMissing(MailboxNotice):
     LEVEL: ClassVar[Level] = Level.WARNING
     TEXT: ClassVar[str] = (
         "Mailboxes: text_missing {about}: the text of this message is gone from the Maildir. Another member"
@@ -1582,8 +1589,7 @@ class MailboxTextMissing(Event):
 
 
 @final
-class MailboxTextDamaged(Event):
-    about: str
+class MailboxTextDamaged(MailboxNotice):
     LEVEL: ClassVar[Level] = Level.WARNING
     TEXT: ClassVar[str] = (
         "Mailboxes: text_damaged {about}. Another member is asked for the text of this message. Look at the disk if"
@@ -1592,14 +1598,12 @@ class MailboxTextDamaged(Event):
 
 
 @final
-class MailboxTextMended(Event):
-    about: str
+class MailboxTextMended(MailboxNotice):
     TEXT: ClassVar[str] = "Mailboxes: text_mended {about}: the text of this message is another member's now"
 
 
 @final
-class MailboxTextUnmended(Event):
-    about: str
+class MailboxTextUnmended(MailboxNotice):
     LEVEL: ClassVar[Level] = Level.WARNING
     TEXT: ClassVar[str] = (
         "Mailboxes: text_unmended {about}: no member that can be reached has the text of this message. All are asked"
@@ -1608,8 +1612,7 @@ class MailboxTextUnmended(Event):
 
 
 @final
-class MailboxTextWrong(Event):
-    about: str
+class MailboxTextWrong(MailboxNotice):
     LEVEL: ClassVar[Level] = Level.WARNING
     TEXT: ClassVar[str] = (
         "Mailboxes: text_wrong {about}. Another member is asked for the text. If none has it, what follows this"
@@ -1618,14 +1621,12 @@ class MailboxTextWrong(Event):
 
 
 @final
-class MailboxScrubDone(Event):
-    about: str
+class MailboxScrubDone(MailboxNotice):
     TEXT: ClassVar[str] = "Mailboxes: scrub_done {about}: all stored messages were read again"
 
 
 @final
-class MailboxMissing(Event):
-    about: str
+class MailboxMissing(MailboxNotice):
     LEVEL: ClassVar[Level] = Level.WARNING
     TEXT: ClassVar[str] = (
         "Mailboxes: mailbox_missing {about}: the Maildir does not have this mailbox. Put its folder back, or"
@@ -1634,8 +1635,7 @@ class MailboxMissing(Event):
 
 
 @final
-class MailboxUnknown(Event):
-    about: str
+class MailboxUnknown(MailboxNotice):
     LEVEL: ClassVar[Level] = Level.WARNING
     TEXT: ClassVar[str] = (
         "Mailboxes: mailbox_unknown {about}: the Maildir has this mailbox, and this node does not know it. It"
@@ -1644,8 +1644,7 @@ class MailboxUnknown(Event):
 
 
 @final
-class MailboxMailMissing(Event):
-    about: str
+class MailboxMailMissing(MailboxNotice):
     LEVEL: ClassVar[Level] = Level.WARNING
     TEXT: ClassVar[str] = (
         "Mailboxes: mail_missing {about}: so many messages are missing from the Maildir. Put their files"
@@ -1654,8 +1653,7 @@ class MailboxMailMissing(Event):
 
 
 @final
-class MailboxMailUnknown(Event):
-    about: str
+class MailboxMailUnknown(MailboxNotice):
     LEVEL: ClassVar[Level] = Level.WARNING
     TEXT: ClassVar[str] = (
         "Mailboxes: mail_unknown {about}: so many messages in the Maildir are not known to this node. They"
@@ -1664,23 +1662,20 @@ class MailboxMailUnknown(Event):
 
 
 @final
-class MailboxStaleGive(Event):
-    about: str
+class MailboxStaleGive(MailboxNotice):
     LEVEL: ClassVar[Level] = Level.VERBOSE
     TEXT: ClassVar[str] = "Mailboxes: stale_give {about}: a mastership came too late, and is void"
 
 
 @final
-class MailboxMastershipLost(Event):
-    about: str
+class MailboxMastershipLost(MailboxNotice):
     TEXT: ClassVar[str] = (
         "Mailboxes: mastership_lost {about}: nobody gives this mastership. A new epoch begins, in which the root has it"
     )
 
 
 @final
-class MailboxResyncByState(Event):
-    about: str
+class MailboxResyncByState(MailboxNotice):
     TEXT: ClassVar[str] = (
         "Mailboxes: resync_by_state {about}: the journal of this member does not reach back far enough, so all"
         " mailboxes are compared with its own"
@@ -1688,57 +1683,49 @@ class MailboxResyncByState(Event):
 
 
 @final
-class MailboxResyncByStateDone(Event):
-    about: str
+class MailboxResyncByStateDone(MailboxNotice):
     TEXT: ClassVar[str] = "Mailboxes: resync_by_state_done {about}: all that this member knew is here"
 
 
 @final
-class MailboxResyncDone(Event):
-    about: str
+class MailboxResyncDone(MailboxNotice):
     TEXT: ClassVar[str] = "Mailboxes: resync_done {about}, as an operator wanted"
 
 
 @final
-class MailboxFresh(Event):
-    about: str
+class MailboxFresh(MailboxNotice):
     TEXT: ClassVar[str] = (
-        "Mailboxes: fresh {about}: this node has no data yet, and votes for no root before it has that of another"
-        " member, or sees that a majority of them is new"
+        "Mailboxes: fresh {about}: this node has no data yet. It votes for no root before it has the data"
+        " of another member, or sees that a majority of the members is new"
     )
 
 
 @final
-class MailboxResyncByStateSilent(Event):
-    about: str
+class MailboxResyncByStateSilent(MailboxNotice):
     LEVEL: ClassVar[Level] = Level.WARNING
     TEXT: ClassVar[str] = (
-        "Mailboxes: resync_by_state_silent {about}: this member is linked and answers nothing, so another one is asked,"
-        " or this one again in a minute. If it stays so, start it again"
+        "Mailboxes: resync_by_state_silent {about}: this member is linked and answers nothing, so another"
+        " one is asked, or this one again in a minute. If it stays silent, restart that member"
     )
 
 
 @final
-class MailboxFreshOver(Event):
-    about: str
+class MailboxFreshOver(MailboxNotice):
     TEXT: ClassVar[str] = "Mailboxes: fresh_over {about}: from now on this node votes for who is the root"
 
 
 @final
-class MailboxUnited(Event):
-    about: str
+class MailboxUnited(MailboxNotice):
     TEXT: ClassVar[str] = "Mailboxes: united {about}: two mailboxes of this name are one now"
 
 
 @final
-class MailboxJoined(Event):
-    about: str
+class MailboxJoined(MailboxNotice):
     TEXT: ClassVar[str] = "Mailboxes: joined {about}: all Maildirs that were found here are kept now"
 
 
 @final
-class MailboxDatabaseIsOld(Event):
-    about: str
+class MailboxDatabaseIsOld(MailboxNotice):
     LEVEL: ClassVar[Level] = Level.WARNING
     TEXT: ClassVar[str] = (
         "Mailboxes: database_is_old {about}: mailbox.db is older than what other members know, so nothing is taken from"
@@ -1747,18 +1734,17 @@ class MailboxDatabaseIsOld(Event):
 
 
 @final
-class MailboxFoldersGuard(Event):
-    about: str
+class MailboxFoldersGuard(MailboxNotice):
     LEVEL: ClassVar[Level] = Level.WARNING
     TEXT: ClassVar[str] = (
-        "Mailboxes: folders_guard {about}: INBOX, or so many folders that most of the user's mail would go along, are"
-        " missing, and none counts as deleted. Put them back, or say MAILBOX ALLOW for each"
+        "Mailboxes: folders_guard {about}: INBOX is missing, or so many folders that most of the user's"
+        " mail would be lost with them, and none of them counts as deleted. Put them back, or say MAILBOX"
+        " ALLOW for each"
     )
 
 
 @final
-class MailboxFoldersFailed(Event):
-    about: str
+class MailboxFoldersFailed(MailboxNotice):
     LEVEL: ClassVar[Level] = Level.WARNING
     TEXT: ClassVar[str] = (
         "Mailboxes: folders_failed {about}. The user's folders cannot be listed, and it is tried again"
@@ -1781,8 +1767,8 @@ class MailboxesRefused(Event):
     reason: str
     LEVEL: ClassVar[Level] = Level.WARNING
     TEXT: ClassVar[str] = (
-        "Mail cannot be written: {reason}. Nothing else is done to mailboxes here until it can, and the other nodes do"
-        " without this one"
+        "Mail cannot be written: {reason}. Until it can, this node does nothing to its mailboxes, and the"
+        " other nodes go on without this one"
     )
 
 
@@ -1794,15 +1780,15 @@ class MailboxUserStopped(Event):
     reason: str
     LEVEL: ClassVar[Level] = Level.WARNING
     TEXT: ClassVar[str] = (
-        "The mailboxes of {user} stand still here: {reason}. What other nodes do to them is kept until the disk takes"
-        " it, which is tried again and again; all other users go on"
+        "The mailboxes of {user} stand still here: {reason}. Changes of other nodes wait, and are tried"
+        " again and again until the disk takes them; all other users go on"
     )
 
 
 @final
 class MailboxUserResumed(Event):
     user: str
-    TEXT: ClassVar[str] = "The mailboxes of {user} go on: all that was kept is written"
+    TEXT: ClassVar[str] = "The mailboxes of {user} go on: all that waited is written"
 
 
 @final
@@ -1826,6 +1812,6 @@ class MailboxBegunAgain(Event):
 EVENTS: Final[tuple[type[Event], ...]] = tuple(
     kind
     for kind in list(globals().values())
-    if isinstance(kind, type) and issubclass(kind, Event) and kind is not Event
+    if isinstance(kind, type) and issubclass(kind, Event) and kind not in (Event, MailboxNotice)
 )
 """Every record above, in order."""

@@ -13,6 +13,7 @@ from typing import Final
 from pyrepl.observability import events
 from pyrepl.observability.eventlog import records
 from pyrepl.observability.eventlog.record import Note, Record, State
+from pyrepl.observability.telling.mailboxes import NOTICES
 from tests.house.source import python, shown
 
 LINES: Final = "pyrepl.observability.events"
@@ -88,6 +89,7 @@ def told_together(makers: dict[str, Maker], wording: set[str]) -> set[str]:
 
 def test_every_line_is_said_somewhere() -> None:
     said = {line for _, makers in _modules() for maker in makers.values() for line in maker.lines}
+    said |= {kind.__name__ for kind in NOTICES.values()}  # That the machine says their words, their own test looks.
     assert [kind.__name__ for kind in events.EVENTS if kind.__name__ not in said] == [], "say it, or delete it"
 
 

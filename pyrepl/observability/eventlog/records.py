@@ -95,7 +95,7 @@ class RoleChanged(Record):
 
 @final
 class ReplidChanged(Note):
-    """Our stream has another name; `replid` is the new one. With `replid2` the old one stays good up to a cut."""
+    """The node's stream has another replication id, `replid`. `replid2` is the old one, good up to `fork_offset`."""
 
     replid_before: str
     replid2: str | None = None
@@ -148,7 +148,7 @@ class LinkDown(Record):
 
 @final
 class RetryPlanned(Record):
-    """When the master is asked again."""
+    """A try that failed; in `retry_ms` the node connects to its master again."""
 
     peer: str
     retry_ms: int
@@ -161,7 +161,7 @@ class RetryPlanned(Record):
 
 @final
 class PsyncAsked(Record):
-    """The replica asks to be continued, or for everything. Its first line at either end, and the sync's name."""
+    """The replica asks for a partial resync, or a full one. The first line of a sync at either end, with its name."""
 
     end: str
     sync: str
@@ -207,7 +207,7 @@ class RdbChannelOpened(Record):
 
 @final
 class DeliveryStarted(Record):
-    """The snapshot is on its way to this replica. On the master to disk: the file is sent, its child is done."""
+    """The snapshot is on its way to this replica. A snapshot in a file: the child is done, and the file is sent."""
 
     end: str
     sync: str
@@ -357,7 +357,7 @@ class SnapshotEnded(Record):
 
 @final
 class BacklogCreated(Record):
-    """From here on the stream is kept."""
+    """The node keeps its stream in a backlog from now on."""
 
     backlog_size_bytes: int
 
@@ -373,7 +373,7 @@ class BacklogResized(Record):
 
 @final
 class BacklogFreed(Record):
-    """The stream is not kept any more: no replica for repl-backlog-ttl (ttl), or our own data goes (full_resync)."""
+    """The backlog is freed: no replica for repl-backlog-ttl (ttl), or a full resync replaces the data (full_resync)."""
 
     cause: str
 
@@ -402,7 +402,7 @@ class Sample(State):
 
 @final
 class ReplicaSample(State):
-    """The state of one replica, with each Sample."""
+    """The state of one replica, with each `sample`."""
 
     peer: str
     phase: str
@@ -414,7 +414,7 @@ class ReplicaSample(State):
 
 @final
 class StreamSample(State):
-    """Those who follow change streams here, with each Sample of a node that has a stream port."""
+    """The subscribers of change streams, with each `sample` of a node that has a stream port."""
 
     subscribers: int
     subscribers_ever: int
@@ -429,7 +429,7 @@ class StreamSample(State):
 
 @final
 class MailboxNoted(Record):
-    """Something happened to mailboxes; `cause` is the word that the log has for it, `detail` the mailbox or node."""
+    """Something happened to mailboxes; `cause` is the word for it in the text log, `detail` the mailbox or the node."""
 
     cause: str
     detail: str
@@ -444,7 +444,7 @@ class MailboxLinkUp(Record):
 
 @final
 class MailboxLinkDown(Record):
-    """It is not any more."""
+    """Another member is linked no more; `peer` is its name."""
 
     peer: str
     error: str

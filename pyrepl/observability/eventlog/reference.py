@@ -15,13 +15,14 @@ _INTRODUCTION: Final = """\
 
 <!-- Made by: python -m pyrepl.observability.eventlog > docs/event-log.md -->
 
-With `event-log FILE` a node writes what happens to it for machines: one JSON object a line, ASCII, appended to FILE.
-Each line has the head's fields and `event`; what else it has depends on the event. A field that is not known is left
-out. Every field has one type and one meaning wherever it occurs. Readers skip fields and events they do not know.
+With `event-log FILE` a node writes what happens to it for programs: one JSON object a line, ASCII, appended to FILE.
+Each line has `event` and the fields that say "Every line" [below](#fields); its other fields depend on the event. A
+field whose value is not known is left out. Every field has one type and one meaning in all events. Readers skip fields
+and events that they do not know. Offsets count bytes: the offset 7 is behind the first 7 bytes of the stream.
 
-Schema version {version} (`v` on each line). At `event-log-max-bytes` the file is renamed to one with the time of that
-in its name (UTC), which is never written again; the newest `event-log-keep` of them are kept. No line holds a password,
-a key or a value.
+Schema version {version} (`v` on each line). When FILE has `event-log-max-bytes`, it is renamed, with the time in its
+name (UTC), and never written again; the newest `event-log-keep` of these files are kept. No line holds a password, a
+key or a value.
 """
 
 

@@ -51,13 +51,13 @@ class Column(Frozen):
         return not self.events
 
 
-def unit_of(name: str) -> str:
-    """The unit in a field's name; empty for counts and words."""
-    return next((unit for end, unit in _UNITS if name.endswith(end)), "")
+def unit_of(name: str, kind: str) -> str:
+    """The unit in the name of a field of this type; empty for counts and words, and for `by_us`, a yes or no."""
+    return "" if kind == "boolean" else next((unit for end, unit in _UNITS if name.endswith(end)), "")
 
 
 def _columns() -> tuple[Column, ...]:
-    head = [Column(name, kind, unit_of(name), HELP[name], ()) for name, kind in Head.FIELDS.items()]
+    head = [Column(name, kind, unit_of(name, kind), HELP[name], ()) for name, kind in Head.FIELDS.items()]
     head.append(Column(EVENT, "string", "", "Which record this is.", ()))
     types: dict[str, str] = {}
     events: dict[str, list[str]] = {}
@@ -65,7 +65,7 @@ def _columns() -> tuple[Column, ...]:
         for name, kind in record.FIELDS.items():
             assert types.setdefault(name, kind) == kind, f"{record.__name__}.{name} has another type elsewhere"
             events.setdefault(name, []).append(record.event())
-    rest = [Column(name, kind, unit_of(name), HELP[name], tuple(events[name])) for name, kind in types.items()]
+    rest = [Column(name, kind, unit_of(name, kind), HELP[name], tuple(events[name])) for name, kind in types.items()]
     return (*head, *rest)
 
 

@@ -24,9 +24,9 @@ def _largest_output(node: Node) -> int:
 CLIENTS: Final = Section(
     "Clients",
     (
-        gauge("connected_clients", _connected, "Connections, replicas not among them."),
+        gauge("connected_clients", _connected, "Connections of clients, without replicas."),
         constant("cluster_connections", 0, "There is no cluster."),
-        gauge("maxclients", lambda node: node.settings.maxclients, "Connections allowed."),
+        gauge("maxclients", lambda node: node.settings.maxclients, "Connections that are allowed at once."),
         gauge("client_recent_max_input_buffer", _largest_input, "Largest unfinished request of a client.", "bytes"),
         gauge("client_recent_max_output_buffer", _largest_output, "Most output that waits for one client.", "bytes"),
         gauge(
@@ -34,9 +34,7 @@ CLIENTS: Final = Section(
             lambda node: sum(client.is_blocked for client in node.clients.values()),
             "Clients that wait for a reply (WAIT, BLPOP).",
         ),
-        gauge(
-            "tracking_clients", lambda node: node.tracking.clients_count, "Clients that are told of keys that change."
-        ),
+        gauge("tracking_clients", lambda node: node.tracking.clients_count, "Clients with CLIENT TRACKING."),
         gauge(
             "pubsub_clients",
             lambda node: sum(client.subscribed for client in node.clients.values()),
@@ -47,7 +45,7 @@ CLIENTS: Final = Section(
             lambda node: sum(bool(client.watching) for client in node.clients.values()),
             "Clients that WATCH keys.",
         ),
-        constant("clients_in_timeout_table", 0, "Blocked clients are timed elsewhere."),
+        constant("clients_in_timeout_table", 0, "Always 0: pyrepl has no such table."),
         gauge(
             "total_watched_keys",
             lambda node: len({place for client in node.clients.values() for place in client.watching}),
@@ -57,7 +55,7 @@ CLIENTS: Final = Section(
         gauge(
             "total_blocking_keys_on_nokey",
             lambda node: node.waiting.key_counts()[1],
-            "Those among them whose deletion ends a client's wait (XREADGROUP).",
+            "Keys that clients wait for and whose deletion ends the wait (XREADGROUP).",
         ),
     ),
 )

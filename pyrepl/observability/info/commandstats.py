@@ -42,11 +42,17 @@ def _errors(node: Node) -> Iterator[tuple[str, str]]:
 
 COMMANDSTATS: Final = Section(
     "Commandstats",
-    (Rows("cmdstat_<command>", _commands, "Per command: calls, time spent, calls refused before and failed in it."),),
+    (
+        Rows(
+            "cmdstat_<command>",
+            _commands,
+            "Per command: calls, time they took, calls that were refused, calls that failed.",
+        ),
+    ),
     usual=False,
 )
 
-ERRORSTATS: Final = Section("Errorstats", (Rows("errorstat_<word>", _errors, "Error replies by their first word."),))
+ERRORSTATS: Final = Section("Errorstats", (Rows("errorstat_<word>", _errors, "Error replies, by their first word."),))
 
 LATENCYSTATS: Final = Section(
     "Latencystats",
@@ -54,8 +60,8 @@ LATENCYSTATS: Final = Section(
         Rows(
             "latency_percentiles_usec_<command>",
             _latencies,
-            "Per command: microseconds that so many per cent of the calls did not exceed, as"
-            " latency-tracking-info-percentiles asks.",
+            "Per command: microseconds that so many per cent of the calls did not exceed;"
+            " latency-tracking-info-percentiles says which.",
         ),
     ),
     usual=False,

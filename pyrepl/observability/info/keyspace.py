@@ -31,7 +31,14 @@ def _mean_ttl_ms(db: Database) -> int:
 
 KEYSPACE: Final = Section(
     "Keyspace",
-    (Rows("db<n>", _databases, "Keys, those with a time to live, its mean in ms, hashes whose fields may have one."),),
+    (
+        Rows(
+            "db<n>",
+            _databases,
+            "Per database: keys, keys with a time to live, the mean of these times in ms, hashes with fields"
+            " that may expire.",
+        ),
+    ),
 )
 MODULES: Final = Section("Modules", ())
 CLUSTER: Final = Section("Cluster", (constant("cluster_enabled", 0, "There is no cluster."),))

@@ -28,17 +28,40 @@ def _line(one: Subscriber, now: float) -> str:
 STREAMS: Final = Section(
     "Streams",
     (
-        gauge("stream_port", lambda node: node.streams.port, "Where change streams are followed; 0: nowhere."),
-        text("stream_name", lambda node: node.streams.name, "What this node calls itself there."),
-        gauge("stream_clients", lambda node: len(node.streams.subscribers), "Subscribers."),
-        counter("stream_total_connections", lambda node: node.streams.total_connections, "Subscribers that ever came."),
-        counter("stream_rejected_connections", lambda node: node.streams.rejected_connections, "Those not let in."),
-        counter("stream_rows_sent", lambda node: node.streams.rows_sent, "Rows sent to all of them."),
-        counter("stream_errors_sent", lambda node: node.streams.errors_sent, "Subscribers ended with an ERROR."),
+        gauge("stream_port", lambda node: node.streams.port, "TCP port of change streams; 0 for none."),
+        text("stream_name", lambda node: node.streams.name, "The name of this node on its stream port."),
+        gauge("stream_clients", lambda node: len(node.streams.subscribers), "Subscribers that are connected."),
         counter(
-            "stream_output_limit_disconnections", lambda node: node.streams.cut_for_output, "Of them, too slow to read."
+            "stream_total_connections",
+            lambda node: node.streams.total_connections,
+            "Subscribers that connected since the start.",
         ),
-        gauge("stream_output_bytes", lambda node: node.streams.output_bytes, "What waits to be read by all.", "bytes"),
-        Rows("stream_client<n>", _subscribers, "Per subscriber; its streams with its token, * while it catches up."),
+        counter(
+            "stream_rejected_connections",
+            lambda node: node.streams.rejected_connections,
+            "Subscribers that were not let in.",
+        ),
+        counter("stream_rows_sent", lambda node: node.streams.rows_sent, "Rows sent to all subscribers."),
+        counter(
+            "stream_errors_sent",
+            lambda node: node.streams.errors_sent,
+            "Subscribers that got an ERROR and were closed.",
+        ),
+        counter(
+            "stream_output_limit_disconnections",
+            lambda node: node.streams.cut_for_output,
+            "Subscribers that got an ERROR and were closed, as they did not read.",
+        ),
+        gauge(
+            "stream_output_bytes",
+            lambda node: node.streams.output_bytes,
+            "Bytes that wait until subscribers read them.",
+            "bytes",
+        ),
+        Rows(
+            "stream_client<n>",
+            _subscribers,
+            "Per subscriber: each of its streams with its token, and * while it catches up.",
+        ),
     ),
 )

@@ -9,7 +9,7 @@ from pyrepl.changes.recent_source import RecentSource
 from pyrepl.daemon.changes.own_stream import OwnStream
 from pyrepl.daemon.mailbox.conns import RESYNCED
 from pyrepl.mailbox.sending import Notice
-from pyrepl.observability.telling.mailboxes import lines_about
+from pyrepl.observability.telling.mailboxes import NOTICES
 from tests.unit.daemon.mailbox.mail_rig import MailProcess, members, settings_of
 from tests.unit.daemon.rig import in_loop
 from tests.unit.daemon.stream_rig import follow, streaming
@@ -47,7 +47,7 @@ async def test_a_resync_by_state_has_a_row_as_its_changes_have_none(tmp_path: Pa
         assert node.app.mailboxes is not None
         node.app.mailboxes.conns.note(Notice(RESYNCED, "b"))
         assert await one.rows(1) == [["resync", "b"]]
-        assert RESYNCED in lines_about(""), "the machine's word"
+        assert RESYNCED in NOTICES, "the machine's word"
 
 
 @in_loop

@@ -39,4 +39,8 @@ def test_a_column_knows_its_records() -> None:
     ],
 )
 def test_the_unit_is_in_the_name(name: str, unit: str) -> None:
-    assert unit_of(name) == unit
+    assert unit_of(name, "long") == unit
+
+
+def test_a_yes_or_no_has_no_unit_whatever_its_name() -> None:
+    assert unit_of("by_us", "boolean") == ""

@@ -40,6 +40,10 @@ class TestMemory:
         rig.say("CONFIG RESETSTAT")
         assert info(rig, "memory")["lazyfreed_objects"] == "0"
 
+    def test_what_the_append_only_file_has_not_taken_yet(self, rig: Rig) -> None:
+        rig.node.persistence.aof.buffer_bytes = 7
+        assert info(rig, "memory")["mem_aof_buffer"] == "7"
+
     def test_backlog(self, rig: Rig) -> None:
         assert info(rig, "memory")["mem_total_replication_buffers"] == "0"
         rig.stream()

@@ -10,11 +10,11 @@ import pytest
 from pyrepl.observability.event import Event
 from pyrepl.observability.eventlog.record import Record
 from pyrepl.observability.eventlog.records import MailboxLinkDown, MailboxLinkUp, MailboxNoted
-from pyrepl.observability.telling.mailboxes import MailboxTeller, lines_about
+from pyrepl.observability.telling.mailboxes import NOTICES, MailboxTeller
 from pyrepl.observability.telling.voice import Voice
 from tests.house.source import python, shown
 
-KINDS = sorted(lines_about(""))
+KINDS = sorted(NOTICES)
 
 
 def nodes() -> Iterator[ast.AST]:
@@ -81,8 +81,8 @@ def test_a_word_without_a_line_is_said_all_the_same() -> None:
 
 
 def test_what_to_do_is_said() -> None:
-    assert "MAILBOX ALLOW" in lines_about("")["expunge_guard"]().text()
-    assert "MAILBOX RENEW" in lines_about("")["uids_run_out"]().text()
+    assert "MAILBOX ALLOW" in NOTICES["expunge_guard"].TEXT
+    assert "MAILBOX RENEW" in NOTICES["uids_run_out"].TEXT
 
 
 def test_links_and_disks() -> None:
