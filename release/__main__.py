@@ -11,6 +11,9 @@ import re
 import shutil
 import subprocess
 import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
@@ -68,6 +71,14 @@ def said(command: list[str]) -> str:
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
 
+@contextmanager
+def told(what: str) -> Iterator[None]:
+    """A line when it is done, with how long it took; none if it failed."""
+    began = time.monotonic()
+    yield
+    print(f"{what}: {time.monotonic() - began:.0f} s", flush=True)
+
+
 def release(out: Path) -> None:
     """All of it. Raises NotGood."""
     tags = said(["git", "-C", str(ROOT), "tag", "--points-at", "HEAD"]).split()
@@ -75,8 +86,10 @@ def release(out: Path) -> None:
     if wrong := why_wrong_tag(tags, (ROOT / "CHANGELOG.md").read_text(), fragments):
         raise NotGood(wrong)
     work = ROOT / "build" / "release"
-    files = make(work / "source", out)
-    again = make(work / "source", work / "again")
+    with told("built"):
+        files = make(work / "source", out)
+    with told("built again"):
+        again = make(work / "source", work / "again")
     differing = [one.name for one, other in zip(files, again, strict=True) if not same_bytes(one, other)]
     if differing:
         raise NotGood(
@@ -84,13 +97,15 @@ def release(out: Path) -> None:
         )
     call([sys.executable, "-m", "twine", "check", "--strict", *map(str, files)])
     (wheel,) = out.glob("*.whl")
-    bill_of_materials(wheel, work / "venv", out / f"pyrepl_server-{VERSION}.cdx.json")
+    with told("installed, and its parts listed"):
+        bill_of_materials(wheel, work / "venv", out / f"pyrepl_server-{VERSION}.cdx.json")
     print(*(f"{path} ({path.stat().st_size} bytes)" for path in sorted(out.iterdir())), sep="\n")
 
 
 def main(out: str) -> int:
     try:
-        release(Path(out).resolve())
+        with told(f"make dist of {VERSION}, built twice to the same bytes, checked"):
+            release(Path(out).resolve())
     except NotGood as reason:
         print(reason, file=sys.stderr)
         return 1

@@ -1,17 +1,23 @@
 """`python -m tests.fresh [STEP...] [--suites bookworm trixie]`: each step on each suite, in a root of its own.
 
-A step gets a clean clone of what is committed here, in /srv/pyrepl. It ends with 1 if a step fails, and says where its
-output is. `test` needs Debian's servers, so it is not for Ubuntu.
+A step gets a clean clone of what is committed here, in /srv/pyrepl. Steps run one after another, and all of them, even
+if one fails; then there is a line for each, and it ends with 1 if one failed. Roots are removed, output is kept in
+build/fresh/SUITE-STEP.log. `all` are all steps that a suite can do: `test` needs Debian's servers, so it is not for
+Ubuntu.
 """
 
 from __future__ import annotations
 
 import argparse
 import shutil
+import signal
 import subprocess
 import sys
 import time
-from typing import Final
+from collections.abc import Sequence
+from pathlib import Path
+from types import FrameType
+from typing import Final, NamedTuple
 
 from tests.fresh.root import BARE, copy, run
 from tests.peers.debian import PeerMissing
@@ -21,16 +27,39 @@ from tests.peers.roots import SUITES, base
 FOLDER: Final = ROOT / "build" / "fresh"
 _APT: Final = "apt-get -q update >/dev/null; apt-get -q install -y --no-install-recommends"
 _VENV: Final = f"{_APT} python3-venv; python3 -m venv /srv/v; /srv/v/bin/pip install -q"
+_COMPILER: Final = "gcc libc6-dev python3-dev"
+_WHEEL: Final = f"{_VENV} wheel; /srv/v/bin/pip wheel -q --no-deps -w /srv/w .; ls /srv/w"
+_INSTALLED: Final = "cd /srv; /srv/v/bin/pip install -q /srv/w/*.whl; /srv/v/bin/pyrepl --version"
 STEPS: Final = {
     "demo": f"{_APT} python3 make; make demo",
     "test": f"{_APT} python3 make git; make test",
-    "pure": f"{_VENV} .; /srv/v/bin/pyrepl --version | grep '(pure)'",
-    "compiled": f"{_APT} gcc libc6-dev python3-dev; {_VENV} .; /srv/v/bin/pyrepl --version | grep '(compiled)'",
+    "pure": f"{_WHEEL}; {_INSTALLED} | grep '(pure)'",
+    "compiled": (
+        f"{_APT} {_COMPILER}; {_WHEEL}; apt-get -q purge -y --auto-remove {_COMPILER} >/dev/null;"
+        f" if command -v gcc; then exit 1; fi; {_INSTALLED} | grep '(compiled)'"
+    ),
     "pipx": f"{_APT} pipx python3-venv; pipx install .; /srv/.local/bin/pyrepl --version",
     "uv": f"{_VENV} uv; /srv/v/bin/uv tool install --python /usr/bin/python3 .; /srv/.local/bin/pyrepl --version",
 }
-"""What each runs, in the clone. No step but `compiled` has a compiler; `test` installs one by itself."""
+"""What each runs, in the clone. `pure` makes a wheel without a compiler, `compiled` one with a compiler; both are
+installed where there is none. `test` installs a compiler by itself."""
+ALL: Final = "all"
 USUAL: Final = tuple(name for name in STEPS if name != "test")
+TESTED: Final = ("bookworm", "trixie")
+"""The suites of `test`."""
+
+
+class Outcome(NamedTuple):
+    """How a step ended: `trouble` is empty if it passed."""
+
+    suite: str
+    step: str
+    seconds: float
+    trouble: str
+
+    def line(self) -> str:
+        """For people."""
+        return f"{self.suite:9} {self.step:9} {self.seconds:6.0f} s  {self.trouble or 'passed'}"
 
 
 def tell(text: str) -> None:
@@ -38,37 +67,68 @@ def tell(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
 
 
-def passes(step: str, suite: str) -> bool:
-    """Run it; was it good? Tells how long it took, and the end of its output if not."""
+def planned(steps: Sequence[str], suites: Sequence[str]) -> list[tuple[str, str]]:
+    """Suite and step of each run, in order."""
+    wanted = STEPS if ALL in steps else steps or USUAL
+    return [(suite, step) for suite in suites for step in wanted if step != "test" or suite in TESTED]
+
+
+def tried(step: str, suite: str) -> Outcome:
+    """Run it in a root of its own. Tells how long it took, and the end of its output if it failed."""
     root, log = FOLDER / f"{suite}-{step}", FOLDER / f"{suite}-{step}.log"
     log.unlink(missing_ok=True)
+    tell(f"{suite}: {step} ...")
+    began = time.monotonic()
+    try:
+        trouble = _trouble(step, suite, root, log)
+    except (PeerMissing, subprocess.SubprocessError, OSError) as error:
+        trouble = f"FAILED: {error}"
+    finally:
+        if root.exists():
+            shutil.rmtree(root)
+    outcome = Outcome(suite, step, time.monotonic() - began, trouble)
+    tell(outcome.line())
+    if trouble and log.exists():
+        tell(f"{log}:\n" + "\n".join(log.read_text(errors="replace").splitlines()[-15:]))
+    return outcome
+
+
+def _trouble(step: str, suite: str, root: Path, log: Path) -> str:
+    """What went wrong; empty if nothing did. Raises PeerMissing, SubprocessError, OSError."""
     copy(base(SUITES[suite], FOLDER, BARE), root)
     clone = ["git", "clone", "-q", "--no-hardlinks", str(ROOT), str(root / "srv" / "pyrepl")]
     subprocess.run(clone, check=True)
-    began = time.monotonic()
-    tell(f"{suite}: {step} ...")
     status = run(root, f"cd /srv/pyrepl; {STEPS[step]}", log)
-    tell(f"{suite}: {step} {'passed' if status == 0 else f'FAILED ({status})'} after {time.monotonic() - began:.0f} s")
-    if status:
-        tell(f"{log}:\n" + "\n".join(log.read_text(errors="replace").splitlines()[-15:]))
-    shutil.rmtree(root)
-    return status == 0
+    return f"FAILED ({status})" if status else ""
+
+
+def summary(outcomes: Sequence[Outcome]) -> str:
+    """A line for each, and one for all."""
+    commit = subprocess.run(["git", "-C", str(ROOT), "describe", "--always", "--tags"], capture_output=True, text=True)
+    passed = sum(not outcome.trouble for outcome in outcomes)
+    seconds = sum(outcome.seconds for outcome in outcomes)
+    last = f"make fresh of {commit.stdout.strip()}: {passed} of {len(outcomes)} passed in {seconds:.0f} s"
+    return "\n".join([*(outcome.line() for outcome in outcomes), last])
+
+
+def _end(number: int, frame: FrameType | None) -> None:
+    """The step under way ends too, and its root is removed."""
+    sys.exit(128 + number)
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("steps", nargs="*", metavar="STEP", help=f"of {', '.join(STEPS)}; default: all but test")
+    names = f"of {', '.join(STEPS)}; {ALL}: all of these; default: all but test"
+    parser.add_argument("steps", nargs="*", metavar="STEP", help=names)
     parser.add_argument("--suites", nargs="+", choices=SUITES, default=list(SUITES))
     options = parser.parse_args()
-    unknown = set(options.steps) - STEPS.keys()
+    unknown = set(options.steps) - {*STEPS, ALL}
     if unknown:
-        parser.error(f"no such step: {', '.join(sorted(unknown))}; there are {', '.join(STEPS)}")
-    try:
-        passed = [passes(step, suite) for suite in options.suites for step in options.steps or USUAL]
-    except PeerMissing as reason:
-        tell(str(reason))
-        return 1
-    return 0 if all(passed) else 1
+        parser.error(f"no such step: {', '.join(sorted(unknown))}; there are {', '.join(STEPS)} and {ALL}")
+    signal.signal(signal.SIGTERM, _end)
+    outcomes = [tried(step, suite) for suite, step in planned(options.steps, options.suites)]
+    tell(summary(outcomes))
+    return 1 if not outcomes or any(outcome.trouble for outcome in outcomes) else 0
 
 
 if __name__ == "__main__":

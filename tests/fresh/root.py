@@ -12,6 +12,7 @@ import subprocess
 from pathlib import Path
 from typing import Final
 
+from tests.peers.lab import die_with_parent
 from tests.peers.roots import entering
 
 CARRIED: Final = (
@@ -47,8 +48,15 @@ def copy(root: Path, target: Path) -> None:
             shutil.copyfile(source, place)
 
 
+LIMIT_S: Final = 3 * 3600
+"""Longer than any step takes; beyond, it hangs."""
+
+
 def run(root: Path, script: str, log: Path) -> int:
-    """Run it there by bash, to its end; the exit status. All that it started ends with it, and with us."""
+    """Run it there by bash, to its end; the exit status. All that it started ends with it, and with us.
+
+    Raises TimeoutExpired.
+    """
     environment = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
     environment |= {"PATH": "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin", "HOME": HOME, "LC_ALL": "C.UTF-8"}
     environment |= {"DEBIAN_FRONTEND": "noninteractive"}
@@ -56,5 +64,6 @@ def run(root: Path, script: str, log: Path) -> int:
     command = [*apart, *entering(root), "bash", "-euo", "pipefail", "-c", script]
     with log.open("ab") as out:
         return subprocess.run(
-            command, env=environment, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT, check=False
-        ).returncode
+            command, env=environment, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT, check=False,
+            preexec_fn=die_with_parent, timeout=LIMIT_S,
+        ).returncode  # fmt: skip
