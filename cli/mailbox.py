@@ -27,8 +27,20 @@ def mailbox() -> None:
 @click.argument("address", metavar="HOST:PORT")
 @click.option("--json", "as_json", is_flag=True, help="A JSON document.")
 @click.option("--user", default="", help="The user to log in as; empty: the default user.")
-@click.option("--password", default="", envvar="PYREPL_PASSWORD", help="The password of that user.")
-@click.option("--timeout", "timeout_s", type=click.FloatRange(0.05, 600), default=3.0, show_default=True)
+@click.option(
+    "--password",
+    default="",
+    envvar="PYREPL_PASSWORD",
+    help="The password of that user. PYREPL_PASSWORD in the environment hides it from `ps`.",
+)
+@click.option(
+    "--timeout",
+    "timeout_s",
+    type=click.FloatRange(0.05, 600),
+    default=3.0,
+    show_default=True,
+    help="Seconds to wait for the node.",
+)
 @tls_options
 def status(
     address: str, as_json: bool, user: str, password: str, timeout_s: float, tls: ssl.SSLContext | None
@@ -57,7 +69,14 @@ def status(
 @mailbox.command()
 @click.argument("user")
 @click.option("--socket", "socket_path", required=True, help="The mailbox-socket of the node on this machine.")
-@click.option("--timeout", "timeout_s", type=click.FloatRange(0.05, 600), default=2.0, show_default=True)
+@click.option(
+    "--timeout",
+    "timeout_s",
+    type=click.FloatRange(0.05, 600),
+    default=2.0,
+    show_default=True,
+    help="Seconds to wait until all nodes have all changes.",
+)
 def check(user: str, socket_path: str, timeout_s: float) -> NoReturn:
     """Wait until all nodes have all changes to the mailboxes of USER."""
     from pyrepl.mailbox.client import MailboxClient, MailboxError
@@ -85,8 +104,20 @@ def check(user: str, socket_path: str, timeout_s: float) -> NoReturn:
     help="Only the mailboxes of this user; without it: those of all users.",
 )
 @click.option("--user", default="", help="The user to log in as; empty: the default user.")
-@click.option("--password", default="", envvar="PYREPL_PASSWORD", help="The password of that user.")
-@click.option("--timeout", "timeout_s", type=click.FloatRange(0.05, 600), default=10.0, show_default=True)
+@click.option(
+    "--password",
+    default="",
+    envvar="PYREPL_PASSWORD",
+    help="The password of that user. PYREPL_PASSWORD in the environment hides it from `ps`.",
+)
+@click.option(
+    "--timeout",
+    "timeout_s",
+    type=click.FloatRange(0.05, 600),
+    default=10.0,
+    show_default=True,
+    help="Seconds to wait for an answer of a node.",
+)
 @tls_options
 def compare(
     one: str, other: str, only: str, user: str, password: str, timeout_s: float, tls: ssl.SSLContext | None

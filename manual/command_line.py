@@ -19,7 +19,10 @@ from manual.markdown import code, table
 from pyrepl import VERSION
 
 ENVIRONMENT: Final = (
-    ("PYREPL_PASSWORD", "the password that `status`, `tail` and `mailbox status` log in with; `ps` does not show it"),
+    (
+        "PYREPL_PASSWORD",
+        "the password of `status`, `tail`, `mailbox status` and `mailbox compare`; `ps` does not show it",
+    ),
     ("PYREPL_PURE", "1 while installing: the hot modules run as plain Python"),
     ("NO_COLOR", "set to anything: no colours on a terminal"),
 )
@@ -71,10 +74,17 @@ def markdown() -> str:
         parts.append(table(("option", ""), [(code(name), told) for name, told in options(context, command)]) + "\n")
         if page.examples:
             parts.append(_block(page.examples) + "\n")
-        if page.exits:
-            parts.append(table(("exit status", "when"), rows_of_exits(page)))
+    parts.append("\n## Exit statuses\n\n" + table(("command", "status", "when"), _exits()))
     parts.append("\n## Environment\n\n" + table(("variable", "what it does"), [(code(a), b) for a, b in ENVIRONMENT]))
     return "".join(parts)
+
+
+def _exits() -> Iterator[tuple[str, str, str]]:
+    """Each command, one of its exit statuses, and when it is seen."""
+    for context, _ in every_command():
+        page = page_of(context.command_path)
+        if page.exits:
+            yield from ((code(context.command_path), *row) for row in rows_of_exits(page))
 
 
 def _block(lines: tuple[str, ...] | list[str]) -> str:

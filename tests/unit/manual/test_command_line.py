@@ -20,7 +20,8 @@ def test_the_page() -> None:
     for path, row in PAGES.items():
         assert f"\n## {f'pyrepl {path}'.strip()}\n" in page
         assert [line for line in row.examples if line not in page] == []
-    assert "| 3 | the changes after the token cannot be had any more |" in page
+        assert [when for when in row.exits.values() if when not in page] == []
+    assert "| `pyrepl tail` | 3 | the changes after the token cannot be had any more |" in page
     assert [name for name, _ in ENVIRONMENT if f"| `{name}` |" not in page] == []
 
 
