@@ -20,7 +20,7 @@ SYNCS: Final = Table(
         text("node", "the master's node, or its address when no log of it was read"),
         text("replica", "the replica's node, or its address when no log of it was read"),
         text("ends", "whose logs told: both, master, replica"),
-        moment("at_us", "begin: the replica's connect where logged, else the request at the master"),
+        moment("at_us", "begin: when the replica connected, where logged, else its request at the master"),
         moment(
             "end_us",
             "online at the master or the stream caught up at the replica, whichever is later; or failure",
@@ -31,33 +31,39 @@ SYNCS: Final = Table(
         text("failure", "why it failed (CAUSES); null when it did not"),
         text("failure_detail", "the same in the log's own words"),
         flag("asked_with_id", "the replica asked to be continued (PSYNC with an id, not ?)"),
-        count("asked_offset", "bytes", "the cut that the replica held: it asked for the byte behind it"),
-        count("offset", "bytes", "the cut of the snapshot, or the one continued from"),
+        count("asked_offset", "bytes", "the offset up to which the replica held the stream"),
+        count("offset", "bytes", "the offset at which the snapshot ends, or from which the replica was continued"),
         count("gap_bytes", "bytes", "by how many bytes the request missed the backlog; null when no log tells"),
         count(
-            "behind_bytes", "bytes", "how much of the stream the replica lacked: a backlog of that size would have done"
+            "behind_bytes",
+            "bytes",
+            "how much of the stream the replica lacked: a backlog of that size would have been enough",
         ),
-        number("handshake_ms", "ms", "from begin to the verdict; by a replica's log alone, to the request"),
+        number(
+            "handshake_ms", "ms", "from at_us to the verdict; where only the replica's log is there, to the request"
+        ),
         number(
             "wait_bgsave_ms",
             "ms",
-            "from there to the start of the snapshot that served it; by a replica's log alone, to the first byte",
+            "from the end of handshake_ms to the start of the snapshot that served it; where only the"
+            " replica's log is there, to the first byte",
         ),
-        number("transfer_ms", "ms", "from there to the last byte, or to the failure"),
+        number("transfer_ms", "ms", "from the end of wait_bgsave_ms to the last byte, or to the failure"),
         number("load_ms", "ms", "from the last byte to the end of loading, or to the failure (replica)"),
-        number("catch_up_ms", "ms", "from there until the stream that was held is applied, or to online"),
+        number("catch_up_ms", "ms", "from the end of load_ms until the stream that was held is applied, or to online"),
         number(
             "total_ms",
             "ms",
             "from at_us to end_us; the phases follow one another (phases.py): they add up to no more than this",
         ),
-        number("loading_ms", "ms", "the whole of loading, what was parsed while it was transferred included (replica)"),
+        number("loading_ms", "ms", "all of the time of loading, with what was parsed during the transfer (replica)"),
         count("bytes", "bytes", "snapshot bytes; of a continue the bytes of backlog sent"),
         count(
             "bytes_estimate",
             "bytes",
-            "bytes; of a full resync of which no log tells them the size of its snapshot, else the median of its "
-            "master's; 0 when it failed before the snapshot began; null of a continue",
+            "bytes, where known; else, of a full resync, the size of its snapshot, or if no log tells that,"
+            " the median of its master's snapshots; 0 when it failed before the snapshot began; null of a"
+            " continue",
         ),
         number("mb_per_s", "MB/s", "bytes / 10^6 / transfer seconds; null below 1 ms"),
         count("keys", "", "keys loaded"),
@@ -70,13 +76,13 @@ SYNCS: Final = Table(
 
 TOTALS: Final = Table(
     "totals",
-    "one row: the counts of the whole, and for the JSON's top level",
+    "one row: the counts of the whole, which are the JSON's top level too",
     (
         count("syncs", "", "attempts that reached a verdict: rows of syncs"),
         count("full_ok", "", "full resyncs, of any mode, that ended online"),
         count("full_failed", "", "full resyncs that failed"),
         count("full_open", "", "full resyncs whose end no log tells"),
-        count("partial_ok", "", "continued"),
+        count("partial_ok", "", "partial resyncs that ended online"),
         count("partial_refused", "", "asked with an id and got a full resync"),
         number("partial_ratio", "", "partial_ok / (partial_ok + partial_refused); null when neither"),
         count("connect_failures", "", "attempts that ended before a verdict"),
@@ -90,8 +96,8 @@ TOTALS: Final = Table(
         count(
             "unknown_lines",
             "",
-            "lines that speak of replication in words that nobody knows (table unparsed): what they tell is missing "
-            "in every number",
+            "lines that speak of replication in words that pyrepl does not know (table unparsed): what they"
+            " tell is missing in every number",
         ),
         count("nodes", "", "rows of nodes"),
     ),
@@ -100,7 +106,11 @@ TOTALS: Final = Table(
 MODES: Final = Table(
     "modes",
     "one row per mode that occurred",
-    (text("mode", "as in syncs"), count("count", "", "syncs of it"), count("ok", "", "of them online")),
+    (
+        text("mode", "as in syncs"),
+        count("count", "", "syncs of this mode"),
+        count("ok", "", "those of them that ended online"),
+    ),
 )
 
 FULL_CAUSES: Final = Table(
@@ -109,8 +119,8 @@ FULL_CAUSES: Final = Table(
     (
         text("cause", "as in syncs"),
         count("count", "", "full resyncs, failed ones included"),
-        count("bytes", "bytes", "snapshot bytes they moved, where known"),
-        count("bytes_known", "", "of so many of them"),
+        count("bytes", "bytes", "snapshot bytes that they moved, where known"),
+        count("bytes_known", "", "of how many of them the bytes are known"),
         count("bytes_estimate", "bytes", "bytes_estimate of all of them, summed; null when some have none"),
         number("seconds", "s", "their total_ms, summed"),
         count("gap_p50", "bytes", "median of gap_bytes, where known"),
@@ -126,14 +136,14 @@ LOOPS: Final = Table(
     (
         text("node", "the master"),
         text("replica", "the replica"),
-        text("reason", "the failure all of them share (CAUSES)"),
-        text("detail", "the last one's own words"),
+        text("reason", "the failure that all of them share (CAUSES)"),
+        text("detail", "the log's own words for the last of them"),
         count("count", "", "failures in the longest such row"),
         moment("first_us", "begin of the first"),
         moment("last_us", "end of the last"),
         number("every_s", "s", "mean time from one to the next"),
         count("bytes", "bytes", "snapshot bytes moved in vain, where known"),
-        count("bytes_known", "", "of so many of them"),
+        count("bytes_known", "", "of how many of them the bytes are known"),
         count("bytes_estimate", "bytes", "bytes_estimate of all of them, summed; null when some have none"),
         flag("over", "a sync of the pair succeeded afterwards"),
         number(
@@ -186,8 +196,8 @@ CUTS: Final = Table(
         number(
             "open_s",
             "s",
-            "when none did: until the pair was observed last; null when the replica was stopped or followed another "
-            "master",
+            "where down_s is null: until the pair was observed last; null when the replica was stopped or"
+            " followed another master",
         ),
     ),
     days=True,
@@ -209,18 +219,21 @@ AVAILABILITY: Final = Table(
             "from the pair's first event to the end of the logs of its ends, or until the replica was stopped or "
             "followed another master",
         ),
-        number("online_s", "s", "of these with the stream flowing: from a sync's end to the next cut"),
+        number("online_s", "s", "the part of observed_s with the stream flowing: from a sync's end to the next cut"),
         number("availability", "", "online_s / observed_s; null when nothing was observed"),
         count("cuts", "", "rows of cuts"),
         number(
             "longest_outage_s",
             "s",
-            "longest span without the stream after it once flowed; of a pair that was never online all of observed_s",
+            "longest time without the stream after it once flowed; of a pair that was never online, all of observed_s",
         ),
         number(
             "open_outage_s", "s", "how long the stream had not flowed when the pair was observed last; null if it did"
         ),
-        text("open_cause", "why the last attempt of such a pair that failed did so, or its link ended (CAUSES)"),
+        text(
+            "open_cause",
+            "of a pair with open_outage_s: why its last failed attempt failed, or why its link ended (CAUSES)",
+        ),
         text("open_detail", "the same in the log's own words"),
         count("samples", "", "samples of its lag: those taken while it was online, its snapshot acknowledged"),
         number("lag_bytes_p50", "bytes", "median of lag_bytes"),
@@ -260,14 +273,14 @@ FORKS: Final = Table(
     "one row per snapshot child",
     (
         text("day", "the UTC day of at_us"),
-        text("node", "who forked"),
+        text("node", "the node that forked"),
         count("pid", "", "the child"),
         moment("at_us", "its start"),
         text("target", "disk or socket"),
         text("why", "sync when replicas wait for it, else save"),
         flag("ok", "its end; null when the log does not tell"),
         number("seconds", "s", "from start to end"),
-        count("fork_us", "us", "how long the fork itself held the node up, where told"),
+        count("fork_us", "us", "how long the node stood still for the fork itself, where told"),
         count("bytes", "bytes", "snapshot bytes, where told"),
         count("keys", "", "keys written, where told"),
         count("private_bytes", "bytes", "memory the child had for itself (copy-on-write), where told"),
@@ -321,7 +334,7 @@ BACKLOG_WHAT_IF: Final = Table(
             "full resyncs by out_of_backlog that it would have made partial; no_backlog is not among them, as no size "
             "helps where the backlog was freed",
         ),
-        count("avoidable", "", "all such with known behind_bytes"),
+        count("avoidable", "", "full resyncs by out_of_backlog with known behind_bytes"),
         number("share", "", "avoided / avoidable"),
         count(
             "saved_bytes",
@@ -341,10 +354,14 @@ BUFFER_WHAT_IF: Final = Table(
         count(
             "avoided",
             "",
-            "cuts by output_buffer that it would have spared: the larger one of lacked_bytes and output_buffer_bytes "
-            "is what it takes, and the latter alone is a lower bound",
+            "cuts by output_buffer that this limit would have spared; each needs the larger one of"
+            " lacked_bytes and output_buffer_bytes, and output_buffer_bytes alone is a lower bound",
         ),
-        count("avoidable", "", "all such of which that is known, but for replicas that stood still (10 s or more)"),
+        count(
+            "avoidable",
+            "",
+            "cuts by output_buffer whose need is known, without those of replicas that did not read for 10 s or more",
+        ),
         number("share", "", "avoided / avoidable"),
         number("saved_s", "s", "their down_s, summed"),
         count("memory_bytes", "bytes", "what that may take at most: limit_bytes for each replica of the master"),
@@ -357,8 +374,8 @@ DELAY_WHAT_IF: Final = Table(
     (
         text("node", "the master"),
         number("delay_s", "s", "the delay tried: each that lets one more storm share a snapshot"),
-        count("saved", "", "children that need not have been forked: of each storm that it spans all but one"),
-        count("forks", "", "children forked for replicas, with what was set then"),
+        count("saved", "", "children that need not have been forked: of each storm that this delay spans, all but one"),
+        count("forks", "", "children forked for replicas, with the settings of that time"),
         number("share", "", "saved / forks, at least: a shorter delay may spare a part of a storm's children too"),
         number("waited_s", "s", "how much later full syncs begin, summed, at most: delay_s for each"),
     ),
@@ -388,16 +405,16 @@ COSTS: Final = Table(
     (
         text("node", "the master"),
         count("replicas", "", "pairs"),
-        count("out_now", "", "of them without the stream when they were observed last"),
+        count("out_now", "", "pairs that were without the stream when they were observed last"),
         number("out_s", "s", "observed_s less online_s of its pairs, summed: replica-seconds out of step"),
         count("fulls", "", "full resyncs, failed ones included"),
-        count("avoidable", "", "of them those for lack of backlog or an output buffer, and those that failed"),
+        count("avoidable", "", "full resyncs for lack of backlog or by an output buffer, and those that failed"),
         count(
             "resent_bytes",
             "bytes",
             "bytes_estimate of all full resyncs but the first ones of replicas that went well: what was sent again",
         ),
-        count("unknown", "", "of these so many of which nothing is known"),
+        count("unknown", "", "how many of the full resyncs of resent_bytes have no bytes_estimate"),
         count("forks", "", "snapshot children for replicas"),
         count("private_bytes", "bytes", "the most memory that one of them had for itself, where told"),
     ),
@@ -413,7 +430,7 @@ STORMS: Final = Table(
         moment("end_us", "end of the last"),
         count("syncs", "", "full resyncs in it"),
         count("snapshots", "", "children forked for them"),
-        count("on_disk", "", "those of the syncs that came from a file, for which no delay is kept"),
+        count("on_disk", "", "syncs that came from a file, for which a master keeps no delay"),
         number("delay_s", "s", "repl-diskless-sync-delay with which one snapshot would have served all"),
     ),
 )
@@ -429,20 +446,20 @@ ADVICE: Final = Table(
             "rdb_channel, storm, version_mismatch, loop",
         ),
         text("severity", "act, consider"),
-        text("node", "whom it concerns"),
-        text("replica", "the other end, where it concerns a pair"),
+        text("node", "the node that the advice is for"),
+        text("replica", "the other end, where the advice is for a pair"),
         text("directive", "what to set, as in the configuration file; null when nothing is to be set"),
-        text("value", "to what: a size has headroom, for twice of what happened"),
-        text("least", "the least value of a size that would have done here, with a fifth to spare; else null"),
+        text("value", "the value to set; a size is enough for twice of what happened"),
+        text("least", "the least size that would have been enough here, and a fifth more; null for what is no size"),
         text(
             "confidence",
             "measured: the logs tell the quantity; estimated: made of a rate and a time; lower_bound: they tell how "
             "much it was at least; null when nothing is to be set",
         ),
-        number("share", "", "of the trouble that it would have prevented"),
+        number("share", "", "the part of the trouble that it would have prevented"),
         count("count", "", "cases behind it"),
-        count("saved_bytes", "bytes", "what it would have saved"),
-        number("saved_s", "s", "what it would have saved"),
+        count("saved_bytes", "bytes", "bytes that it would have saved"),
+        number("saved_s", "s", "seconds that it would have saved"),
         number("running_s", "s", "how long the trouble had lasted when the logs end; null when it is over"),
         number("cost_s", "s", "how long it kept replicas out of step, or syncing, before"),
         text("text", "the whole in a sentence or two, with its numbers"),
@@ -451,8 +468,9 @@ ADVICE: Final = Table(
 
 SERIES: Final = Table(
     "series",
-    "one row per node, replica and span of time, the whole cut into at most 240 spans: what the samples say, drawn; a "
-    "span is a power of two of us, the least that will do, and begins at one of its multiples",
+    "one row per node, replica and span of time, for charts of the samples; all of the time is cut into at"
+    " most 240 spans, each a power of two of us, the least that will do, and beginning at one of its"
+    " multiples",
     (
         text("node", "who took the samples: the master"),
         text("replica", "the replica as its master calls it; null where the node speaks of itself"),
