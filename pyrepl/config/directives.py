@@ -1,8 +1,8 @@
 """Every directive that pyrepl acts on, one row each: kind and range, default, what it means to an operator.
 
 Names, ranges and defaults are those of Redis 7.0 and 8.2 unless the help says otherwise; the names that Redis and
-Valkey have beyond these stand in accepted.py. The rows about the process stand in process.py, those about logs of
-commands and latencies in watching.py. Derived from the rows: Settings, parsing, CONFIG GET/SET/REWRITE,
+Valkey have beyond these stand in accepted.py. Groups with a file of their own: limits.py, tls.py, security.py,
+watching.py, process.py, streams.py, mailboxes.py. Derived from the rows: Settings, parsing, CONFIG GET/SET/REWRITE,
 `--directive value`, the commented sample.
 """
 
@@ -16,7 +16,6 @@ from pyrepl.config.kinds import (
     INT_MIN,
     LONG_MAX,
     Addresses,
-    CacheRules,
     Choice,
     Integer,
     KeyspaceEvents,
@@ -35,6 +34,7 @@ from pyrepl.config.limits import Limits
 from pyrepl.config.mailboxes import Mailboxes
 from pyrepl.config.process import Process
 from pyrepl.config.security import Security
+from pyrepl.config.streams import Streams
 from pyrepl.config.tls import Tls
 from pyrepl.config.watching import Watching
 
@@ -437,61 +437,6 @@ class Replication:
         10,
         "A replica is good if its last acknowledgement is at most so many seconds old.",
         aliases=("min-slaves-max-lag",),
-    )
-
-
-class Streams:
-    """Change streams"""
-
-    stream_port = Directive(
-        Integer(0, 65535),
-        0,
-        "TCP port on which programs, or a person with netcat, follow what changes here, line by line, and go on where"
-        " they were cut; 0 opens none. Not in Redis, like all of stream-*.",
-        mutable=False,
-    )
-    stream_bind = Directive(
-        Addresses(), (), "Addresses of the stream port, as in bind; empty: those of bind.", mutable=False
-    )
-    stream_name = Directive(
-        Text(),
-        "",
-        "The name of the node on its stream port, and as a writer of streams: no two nodes may have the"
-        " same, and it should stay the same when the node restarts. Empty: its host's name and port.",
-        mutable=False,
-    )
-    stream_maxclients = Directive(Integer(1, 2**31 - 1), 10000, "Subscribers at once; more are refused.")
-    stream_line_limit = Directive(Memory(64, GB), 16 * KB, "Close a subscriber that sends a longer line, in bytes.")
-    stream_row_limit = Directive(
-        Memory(0), 64 * MB, "Close a subscriber rather than send it a longer line, in bytes; 0: no limit."
-    )
-    stream_output_buffer_limit = Directive(
-        Memory(1),
-        MB,
-        "Bytes that may wait for a subscriber which follows live and does not read. Beyond it the"
-        " subscriber gets an ERROR and is closed, and may come back with its token. A subscriber that still"
-        " catches up is sent only as much as it reads.",
-    )
-    stream_cache_rule = Directive(
-        CacheRules(),
-        (),
-        "Pairs of a pattern of keys and the name of a cache: a change of such a key is a row of the stream caches."
-        " Several lines add up.",
-    )
-    stream_facts = Directive(
-        Secret(needed=True),
-        b"sqlite:streams.db",
-        "Where facts that applications write (STREAMS.*) are kept: `keyspace`, and they replicate with the"
-        " data; `sqlite:<file>`, in dir; or `postgresql://user:password@host/database`, which several nodes"
-        " share.",
-        mutable=False,
-        secret=True,
-    )
-    stream_sync_rows = Directive(
-        Integer(1),
-        10000,
-        "Rows that are kept in memory of each of the streams of this node itself, sync and mailboxes.",
-        mutable=False,
     )
 
 
