@@ -130,8 +130,8 @@ class Mailboxes:
     mailbox_single_copy = Directive(
         Choice("accept", "refuse"),
         "accept",
-        "What a mail process that made a change is told while no other node can be reached: that the change"
-        " is done, with acks=0, or that it is refused. A Dovecot is never refused.",
+        "What a mail process that made a change is told while no other node can be reached: that the change is done,"
+        " with acks=0, or that it is refused; so is who delivers by mailbox-lmtp-port. A Dovecot is never refused.",
         mutable=False,
     )
     mailbox_exclude = Directive(

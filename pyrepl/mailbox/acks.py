@@ -8,6 +8,7 @@ and when the time is over. The answer says how many have it: with acks=0 it come
 
 from __future__ import annotations
 
+from bisect import insort
 from typing import Final, NamedTuple, final
 
 from pyrepl.mailbox.answers import Ok
@@ -46,7 +47,7 @@ class Acks:
         self.core: Final = core
         self.options: Final = options
         self._waiting: list[_Ack] = []
-        """By `until`: all wait for as long."""
+        """By `until`."""
         self._seen: tuple[object, ...] | None = None
         """What was known of the others when nobody more could be answered; None if somebody waits since then."""
         self._made = 0
@@ -66,10 +67,14 @@ class Acks:
 
     def wait(self, client: str, tag: str, at: Dot | None, answer: Ok, now: float) -> None:
         """Answer when other nodes have the op `at`."""
+        self.wait_until(client, tag, at, answer, now + self.options.timeout_s)
+
+    def wait_until(self, client: str, tag: str, at: Dot | None, answer: Ok, until: float) -> None:
+        """As `wait`, where the time to wait has begun before."""
         assert at is not None
         if tag != UNTAGGED:
             self._seen = None
-            self._waiting.append(_Ack(client, tag, at, answer, now + self.options.timeout_s))
+            insort(self._waiting, _Ack(client, tag, at, answer, until), key=lambda ack: ack.until)
 
     def acked(self, peer: str, at: Dot) -> None:
         """`peer` answered that it has an op on disk, and so all before it of this origin."""

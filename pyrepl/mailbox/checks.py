@@ -58,6 +58,12 @@ class Checks:
         self._heard: list[_Heard] = []
         self._asked: dict[str, _Asked] = {}
 
+    def hurry(self) -> None:
+        """Have the members that can be reached say what they hold as soon as they hold all that this node has now."""
+        self._made += 1
+        for peer in sorted(peer.name for peer in self.core.peers.values() if peer.is_up):
+            self.core.send(peer, Check(held=self.core.journal.seen()), f"{CHECK}{self._made}")
+
     def ask(self, client: str, tag: str, user: str, now: float) -> None:
         """A mail process asks; `user` "": about everybody's mailboxes."""
         self._begin(_Asked(client, tag, user, now + CHECK_S, ROUNDS, set(), {}))
@@ -82,9 +88,11 @@ class Checks:
 
     def answered(self, peer: Peer, tag: str, answer: Command) -> None:
         """A member answered. One that refuses is as one that cannot be reached in time."""
+        if not isinstance(answer, Ok):
+            return
+        peer.tells(answer.held, self.core.causal.held)
         asked = self._asked.get(tag)
-        if asked is not None and isinstance(answer, Ok):
-            peer.tells(answer.held, self.core.causal.held)
+        if asked is not None:
             asked.waits_for.discard(peer.name)
             for dot in answer.held:
                 asked.needs[dot.origin] = max(dot.seq, asked.needs.get(dot.origin, 0))

@@ -80,6 +80,8 @@ class _User:
         self.is_asked = False
         self.is_due_later = False
         self.missing: frozenset[str] = frozenset()
+        self.news = 0
+        """The number of the last thing that the file system told, as gates count them."""
         self.why = ""
 
 
@@ -100,8 +102,18 @@ class Folders:
     def seen(self, user: str, now: float) -> None:
         """The file system told something of a user's folders."""
         known = self._users.get(user)
-        if known is not None and not known.is_due_later:
+        if known is None:
+            return
+        known.news = self._gates.count_news()
+        if not known.is_due_later:
             known.at = min(known.at, now)
+
+    def unlisted(self, mark: int) -> set[str]:
+        """Users of whose folders something was told after the number `mark`, and the gates do not have all of it."""
+        return {user for user, state in self._users.items() if state.news > mark and self._is_behind(user)}
+
+    def _is_behind(self, user: str) -> bool:
+        return self.is_busy(user) or self._gates.is_unlooked(user)
 
     def join(self, user: str, now: float) -> None:
         """An operator says that a user's mailboxes, which are on the disk, are kept from now on. A user whose folders

@@ -114,6 +114,12 @@ class Gate:
         self.enter_until = float("-inf")
         self.idle_at = float("inf")
         self.missing = 0
+        self.news = 0
+        """The number of the last thing that the file system told of it, or of its coming."""
+        self.asked_news = 0
+        """The number of the last thing that was told of any mailbox when the order of this state was."""
+        self.looked = 0
+        """All up to this number is in the rows, and has a UID."""
         self.why = ""
         """What was told of why it could not be shut, opened or looked at."""
 
@@ -144,6 +150,8 @@ class Gates:
         """What an operator allowed, and was not done yet."""
         self._unlooked: Final[set[str]] = set()
         """Mailboxes of before the start, where a Dovecot may have done what nobody knows of."""
+        self.news: int = 0
+        """The number of the last thing that the file system told."""
         self._apart_at = float("inf")
         """Since when this node is apart; infinity if it is not."""
         for user in core.rows.users():
@@ -163,6 +171,24 @@ class Gates:
         found = (self._core.rows.box(guid) for guid in self._gates)
         return [box for box in found if box is not None]
 
+    # News
+
+    def count_news(self) -> int:
+        """The number of something that was just told."""
+        self.news += 1
+        return self.news
+
+    def unlooked(self, mark: int) -> dict[str, int]:
+        """Mailboxes of which something was told after the number `mark`, and the rows do not have it: the number that
+        `has_looked` is to be asked for."""
+        gates = (self._gates[guid] for guid in self._active)
+        return {gate.box: gate.news for gate in gates if gate.news > mark and gate.looked < gate.news}
+
+    def has_looked(self, box: str, number: int) -> bool:
+        """Do the rows have what was told of a mailbox up to this number, or is it gone?"""
+        gate = self._gates.get(box)
+        return gate is None or (gate.looked >= number and not self._saving.order(box).is_holding)
+
     # What the shell tells
 
     def seen(self, box: str, seen: Seen, now: float) -> None:
@@ -170,8 +196,12 @@ class Gates:
         gate = self._gates.get(box)
         if gate is None:
             return
+        if seen.brought or seen.released:
+            gate.news = self.count_news()
         if gate.state is GateState.SHUT and (seen.reads or seen.brought):
             gate.again_at = now
+            gate.has_changed |= seen.brought
+        elif gate.state is GateState.WANTED:
             gate.has_changed |= seen.brought
         elif gate.state in (GateState.OPEN, GateState.LOOKING, GateState.OPENING) and (seen.released or seen.brought):
             gate.has_changed = True
@@ -234,6 +264,8 @@ class Gates:
             gate.needs_texts, gate.again_at = True, now
             return
         gate.needs_texts = False
+        if result.found is not None and not result.found.unlisted:
+            gate.looked = gate.asked_news
         gate.move(GateTrigger.DONE)
         if order.work is GateWork.OPEN:
             self._count_wait(gate, now)
@@ -277,7 +309,8 @@ class Gates:
 
     def _add(self, box: str) -> None:
         if box not in self._gates:
-            self._gates[box] = Gate(box)
+            gate = self._gates[box] = Gate(box)
+            gate.news = self.count_news()
             self._active.add(box)
 
     def _drop(self, box: str, now: float) -> None:
@@ -355,6 +388,7 @@ class Gates:
         if work is GateWork.OPEN:
             assert token is not None
             return GateOrder(work, box.user, box.guid, uidnext=self._mastering.first_uid(box, token))
+        gate.asked_news = self.news
         since = 0 if gate.needs_texts else box.uidnext
         # The next UID of a gate that was not opened under this LOCK may be one that others give out.
         may_list = token is not None and gate.box not in self._unlooked

@@ -15,6 +15,7 @@ from pyrepl.mailbox.acks import AckOptions
 from pyrepl.mailbox.answers import Bad, No, Ok
 from pyrepl.mailbox.checks import CHECK, Checks
 from pyrepl.mailbox.core import Core
+from pyrepl.mailbox.deliveries import Deliveries
 from pyrepl.mailbox.entries import Pages
 from pyrepl.mailbox.excluded import Excluded
 from pyrepl.mailbox.folders import Folders
@@ -107,6 +108,11 @@ class Node:
         self.folders: Final = (
             None if guard is None or self.gates is None else Folders(self.core, self.gates, guard, self.excluded)
         )
+        self.deliveries: Final = (
+            None
+            if self.gates is None or self.folders is None
+            else Deliveries(self.core, self.saving.acks, self.checks, self.gates, self.folders)
+        )
         self.joins: Final = (
             None
             if self.gates is None or self.folders is None
@@ -143,6 +149,13 @@ class Node:
     def resync_by_state(self, client: str, tag: str, user: str, box: str, now: float) -> None:
         """Compare a user's mailboxes, or the one of this name, with another member's; answered as `want_only` says."""
         self.resync.pulling.want_only(Only(user, box, client, tag))
+        self._finish(now)
+
+    def delivered(self, client: str, mark: int, now: float) -> None:
+        """A mail program has stored what it was given after the number `mark` of the gates' news: answer by the tag 1
+        when other nodes have it. Of a node whose store has gates."""
+        assert self.deliveries is not None
+        self.deliveries.wait(client, "1", mark, now)
         self._finish(now)
 
     def client_gone(self, client: str, now: float) -> None:
@@ -259,6 +272,7 @@ class Node:
             self._settle_at,
             float("inf") if self.gates is None else self.gates.next_deadline(now),
             float("inf") if self.folders is None else self.folders.next_deadline(),
+            float("inf") if self.deliveries is None else self.deliveries.next_deadline(),
         )
 
     def _finish(self, now: float) -> None:
@@ -268,6 +282,8 @@ class Node:
         self.saving.tick(now)
         if self.gates is not None:
             self.gates.tick(now)
+        if self.deliveries is not None:
+            self.deliveries.tick(now)
         if self.joins is not None and self.joins.left:
             self.joins.tick(now)
         if self.core.late:

@@ -51,6 +51,11 @@ class SaveOrder(Generic[Item]):
         """Is no LOCK open, so that anybody may give out a UID?"""
         return not self._prev
 
+    @property
+    def is_holding(self) -> bool:
+        """Does any SAVE wait for others?"""
+        return bool(self._held)
+
     def lock(self, lock: str, *, ascending: bool = False) -> None:
         """A LOCK was granted."""
         assert lock not in self._prev

@@ -1471,6 +1471,26 @@ class MailboxPortOpened(Event):
 
 
 @final
+class MailboxLmtpOpened(Event):
+    port: int
+    backend: str
+    TEXT: ClassVar[str] = "Mail for the Dovecot at {backend} is taken by LMTP on port {port}"
+
+
+@final
+class MailboxLmtpUnreachable(Event):
+    """The reason is told once, until it changes; each delivery tries it again."""
+
+    backend: str
+    reason: str
+    LEVEL: ClassVar[Level] = Level.WARNING
+    TEXT: ClassVar[str] = (
+        "The Dovecot at {backend} (mailbox-lmtp-backend) cannot be reached, so mail servers that deliver are told to"
+        " come again: {reason}"
+    )
+
+
+@final
 class MailboxMemberUnreachable(Event):
     """The reason is told once, until it changes; it is tried again all the time."""
 

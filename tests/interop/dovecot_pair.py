@@ -12,26 +12,40 @@ from typing import Final
 from tests.fault.mailbox_cluster import USER, MailboxCluster
 from tests.peers.dovecot import Dovecot
 from tests.peers.lab import Lab, wait_until
+from tests.peers.ports import HOST, free_port
 from tests.peers.proxy import Proxy
 
 SETTINGS: Final = {"mailbox-gate": "on", "mailbox-lease": "5000", "mailbox-root-timeout": "2000"}
 _SAYS: Final = re.compile(rb"UID (\d+) FLAGS \((.*?)\) X-GUID \"?([^\" )]+)")
+_NOTHING: Final[Mapping[str, str]] = MappingProxyType({})
 Shown = dict[int, tuple[frozenset[str], str]]
 """UID -> flags and GUID."""
 
 
 class DovecotPair:
-    """The cluster, and each node's Dovecot. The link between a and b goes through a proxy."""
+    """The cluster, and each node's Dovecot. The link between a and b goes through a proxy.
 
-    def __init__(self, cluster: MailboxCluster, dovecots: dict[str, Dovecot], proxy: Proxy) -> None:
+    `lmtp_ports` are those of the nodes, who answer when another node has the mail too; `more` directives of all.
+    """
+
+    def __init__(
+        self, cluster: MailboxCluster, dovecots: dict[str, Dovecot], proxy: Proxy, more: Mapping[str, str]
+    ) -> None:
         self.cluster = cluster
         self.dovecots = dovecots
         self.proxy = proxy
+        self.lmtp_ports = {name: free_port() for name in dovecots}
+        self._more = more
 
     def start(self, *names: str) -> None:
         """Start nodes, for the first time or again."""
         for name in names:
-            own = {"mailbox-maildir": f"{self.dovecots[name].maildirs}/%u"}
+            own = {
+                "mailbox-maildir": f"{self.dovecots[name].maildirs}/%u",
+                "mailbox-lmtp-port": str(self.lmtp_ports[name]),
+                "mailbox-lmtp-backend": f"{HOST}:{self.dovecots[name].lmtp_port}",
+                **self._more,
+            }
             if name == "b":
                 a, proxy = self.cluster.ports["a"], self.proxy.port
                 own["mailbox-members"] = self.cluster.members.replace(f":{a}", f":{proxy}")
@@ -71,19 +85,27 @@ def shown(session: imaplib.IMAP4) -> Shown:
 
 @contextmanager
 def dovecot_pair(
-    lab: Lab, names: str = "ab", *, is_new: bool = True, versions: Mapping[str, str] = MappingProxyType({})
+    lab: Lab,
+    names: str = "ab",
+    *,
+    is_new: bool = True,
+    versions: Mapping[str, str] = _NOTHING,
+    settings: str = "",
+    more: Mapping[str, str] = _NOTHING,
 ) -> Iterator[DovecotPair]:
     """Nodes that have met, an INBOX if `is_new`, and Dovecots that told of no error.
 
-    They are of this machine's version, or of the one that `versions` has for a node.
+    They are of this machine's version, or of the one that `versions` has for a node, with these `settings` besides.
     """
     with ExitStack() as stack:
         dovecots = {
-            name: stack.enter_context(Dovecot(users=[USER], is_ours=True, version=versions.get(name, "")))
+            name: stack.enter_context(
+                Dovecot(users=[USER], settings=settings, is_ours=True, version=versions.get(name, ""))
+            )
             for name in names
         }
         cluster = MailboxCluster(lab, names)
-        pair = DovecotPair(cluster, dovecots, stack.enter_context(Proxy(cluster.ports["a"])))
+        pair = DovecotPair(cluster, dovecots, stack.enter_context(Proxy(cluster.ports["a"])), more)
         pair.start(*names)
         client = pair.cluster.client(names[0])
         if is_new:

@@ -43,6 +43,8 @@ class Configured(NamedTuple):
     exclude: tuple[str, ...]
     gates: bytes | None
     """What becomes of gates without a daemon, as their keeper is told it; None without gates."""
+    lmtp: str | tuple[str, int] | None
+    """Where Dovecot takes mail by LMTP: a path, or host and port; None without mailbox-lmtp-port."""
 
     @property
     def to_call(self) -> tuple[str, ...]:
@@ -82,7 +84,23 @@ def configured(settings: Settings, jitter: float) -> Configured:
         ),
         exclude=settings.mailbox_exclude,
         gates=_orphaned(settings, members, name) if has_gates else None,
+        lmtp=_backend(settings, has_gates) if settings.mailbox_lmtp_port else None,
     )
+
+
+def _backend(settings: Settings, has_gates: bool) -> str | tuple[str, int]:
+    stated = settings.mailbox_lmtp_backend
+    if not has_gates:
+        raise ConfigError("mailbox-lmtp-port needs mailbox-gate on, as what a Dovecot stores is seen by that")
+    if stated.startswith("/"):
+        return stated
+    host, colon, port = stated.rpartition(":")
+    if not (host and colon and port.isascii() and port.isdecimal() and 0 < int(port) < 65536):
+        raise ConfigError(
+            f"mailbox-lmtp-backend {stated or '(none)'} is neither a path nor host:port: it says where the Dovecot of"
+            " this node takes mail by LMTP"
+        )
+    return host.strip("[]"), int(port)
 
 
 def _orphaned(settings: Settings, members: Members, name: str) -> bytes:

@@ -22,7 +22,7 @@ from pyrepl.daemon.mailbox.talk_conn import TalkConn
 from pyrepl.daemon.mailbox.tally import Tally
 from pyrepl.daemon.mailbox.text_writer import ComingText
 from pyrepl.errors import PyreplError
-from pyrepl.mailbox.answers import Bad, No, Reason
+from pyrepl.mailbox.answers import Bad, No, Ok, Reason
 from pyrepl.mailbox.codec import UNTAGGED
 from pyrepl.mailbox.node import Node
 from pyrepl.mailbox.outgoing import TextOf, overtakes
@@ -99,6 +99,8 @@ class Conns:
         self._call_in_loop: Final = call_in_loop
         self._tell: Final = tell
         self._came = 0
+        self._news_before = 0
+        """Numbers of news that the machines before this one have counted."""
         self.shunned: Final = Shunned()
         self.tally: Final = Tally()
         self._files: Final = DiskFiles()
@@ -112,6 +114,7 @@ class Conns:
 
     def drop_all(self, reason: str) -> None:
         """The machine is gone: so are all connections, as far as it knew them."""
+        self._news_before = self.news
         self.keeping = None
         self.tally.apart(False, self.now())
         for each in (self.links, self.clients):
@@ -139,6 +142,28 @@ class Conns:
         assert self.keeping is not None
         self._asked[name] = then
         self.keeping.driver.tell(begin)
+
+    @property
+    def news(self) -> int:
+        """A number that whatever is seen in Maildirs from now on is above."""
+        gates = None if self.keeping is None else self.keeping.driver.node.gates
+        return self._news_before + (0 if gates is None else gates.news)
+
+    def delivered(self, addr: str, mark: int, then: Callable[[], None]) -> None:
+        """Somebody at `addr` has delivered what is news since `mark`: `then` when other nodes have it, or when that
+        cannot be waited for."""
+
+        def answered(answer: Command) -> None:
+            if not isinstance(answer, Ok):
+                self.note(Notice("single_copy", f"a delivery of {addr}"))
+            then()
+
+        if self.keeping is None:
+            answered(Bad())
+            return
+        self._came += 1
+        name, since = f"delivery {self._came}", max(0, mark - self._news_before)
+        self.ask_by(name, lambda node, now: node.delivered(name, since, now), answered)
 
     def in_round(
         self,

@@ -27,6 +27,7 @@ from pyrepl.daemon.mailbox.figures import Figures
 from pyrepl.daemon.mailbox.first_line import FirstLine
 from pyrepl.daemon.mailbox.keeper_link import NoKeeper
 from pyrepl.daemon.mailbox.keeping import Keeping
+from pyrepl.daemon.mailbox.lmtp_port import LmtpPort
 from pyrepl.daemon.mailbox.maildirs_place import NotThere
 from pyrepl.daemon.mailbox.sockets import Sockets
 from pyrepl.daemon.mailbox.talk_conn import TalkConn
@@ -84,6 +85,8 @@ class MailboxServer(Service):
         hand_on = handshakes.begin_one if settings.tls_mailbox else hand_on_plain
         self._tcp: Final = Listener(settings.socket_mark_id, hand_on)
         self._unix: Final = Listener()
+        lmtp = self.conf.lmtp
+        self._lmtp: Final = None if lmtp is None else LmtpPort(settings, lmtp, self._sockets, self.conns, self._teller)
         self._dialer: Final = Dialer(self._reach, self._serve_member, self._unreachable)
         self._waiting: Final[set[FirstLine]] = set()
         self._task: asyncio.Task[None] | None = None
@@ -100,12 +103,16 @@ class MailboxServer(Service):
         self._tcp.bind_tcp(list(addresses), settings.mailbox_port, settings.tcp_backlog)
         if settings.mailbox_socket:
             self._unix.bind_unix(settings.mailbox_socket, settings.mailbox_socket_perm, settings.tcp_backlog)
+        if self._lmtp is not None:
+            self._lmtp.bind()
         self.figures.port = self._tcp.port
 
     def accept(self) -> None:
         """Accept connections from now on; those that come before `begin` are told to come again."""
         self._tcp.accept_with(self._admit)
         self._unix.accept_with(self._admit_local)
+        if self._lmtp is not None:
+            self._lmtp.accept()
 
     def begin(self) -> None:
         """Open what is kept, and connect to the others. Raises ConfigError."""
@@ -124,6 +131,8 @@ class MailboxServer(Service):
             elif now >= waiting.until:
                 waiting.cut()
         self.conns.tick(now)
+        if self._lmtp is not None:
+            self._lmtp.tick(now)
 
     def next_deadline(self, now: float) -> float:
         return now + _LOOK_EVERY_S
@@ -149,6 +158,8 @@ class MailboxServer(Service):
         self._has_ended = True
         self._tcp.close()
         self._unix.close()
+        if self._lmtp is not None:
+            self._lmtp.stop()
         self._dialer.stop()
         if self._task is not None:
             self._task.cancel()

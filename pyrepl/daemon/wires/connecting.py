@@ -46,6 +46,18 @@ async def connect(host: str, port: int, source: str = "", tls: ssl.SSLContext | 
     return PlainWire(sock) if tls is None else await _encrypted(sock, host, tls)
 
 
+async def connect_unix(path: str) -> Wire:
+    """A wire to whoever listens on a Unix socket. Raises OSError."""
+    sock = socket.socket(socket.AF_UNIX)
+    try:
+        sock.setblocking(False)
+        await asyncio.get_running_loop().sock_connect(sock, path)
+    except BaseException:
+        sock.close()
+        raise
+    return PlainWire(sock)
+
+
 async def _connected(host: str, port: int, source: str) -> socket.socket:
     loop = asyncio.get_running_loop()
     failure = OSError(f"{host} has no address")

@@ -48,5 +48,11 @@ class MailboxTeller:
     def begun_again(self, error: str) -> None:
         self._say(events.MailboxBegunAgain(error), MailboxNoted("begun_again", error))
 
+    def lmtp_opened(self, port: int, backend: str) -> None:
+        self._say(events.MailboxLmtpOpened(port, backend))
+
+    def lmtp_unreachable(self, backend: str, reason: str) -> None:
+        self._say(events.MailboxLmtpUnreachable(backend, reason), MailboxNoted("lmtp_unreachable", reason))
+
     def left(self, node: str) -> None:
         self._say(events.MailboxesLeft(node), MailboxNoted("left", node))

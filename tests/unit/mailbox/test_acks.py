@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from pyrepl.mailbox.acks import AckOptions
+from pyrepl.mailbox.answers import Ok
+from pyrepl.mailbox.words import Dot
 from tests.scenario.mailbox.cluster import Cluster, ready, save
 
 
@@ -106,3 +108,17 @@ def test_v8_who_keeps_mail_with_nobody_is_not_refused() -> None:
     cluster.run(4)
     cluster.say("m1>a 1 CREATE alice INBOX")
     assert "a>m1 1 OK at=a:1 acks=0" in cluster.said("OK")
+
+
+def test_who_has_waited_before_is_answered_sooner() -> None:
+    cluster = three(1)
+    cluster.held |= {"b>a", "c>a"}
+    cluster.say("m1>a 1 SAVE alice INBOX " + save("G1"))
+    acks, at = cluster.nodes["a"].saving.acks, Dot("a", cluster.nodes["a"].core.causal.held["a"])
+    acks.wait_until("m2", "2", at, Ok(), cluster.now + 1.0)
+    cluster.run(0.9)
+    assert not [line for line in cluster.said("OK") if line.startswith("a>m")]
+    cluster.run(0.2)
+    assert [line for line in cluster.said("OK") if line.startswith("a>m")] == ["a>m2 2 OK acks=0"]
+    cluster.run(1.0)
+    assert answers(cluster) == ["acks=0"]

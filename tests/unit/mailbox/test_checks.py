@@ -86,3 +86,17 @@ def test_who_is_gone_is_not_answered() -> None:
     cluster.held.clear()
     cluster.settle()
     assert not [line for line in cluster.said("OK", "NO") if line.startswith("a>m1")]
+
+
+def test_members_say_what_they_hold_when_they_are_hurried() -> None:
+    cluster = ready()
+    a = cluster.nodes["a"]
+    cluster.held.add("a>b")
+    cluster.say("m1>a * SAVE alice INBOX " + save("G1"))
+    a.checks.hurry()
+    cluster.say("m1>a 5 PING")
+    assert a.core.peers["b"].held["a"] == 1
+    cluster.held.clear()
+    cluster.settle()
+    assert a.core.peers["b"].held["a"] == a.core.causal.held["a"] == 2
+    assert [line for line in cluster.said("OK") if line.startswith("a>m")] == ["a>m1 5 OK"], "nobody asked"

@@ -334,3 +334,34 @@ def test_a_check_of_the_node_is_answered_beside_an_open_gate() -> None:
     rig.see(READS)
     rig.node.hear_mail("m", "1", Check(), "", rig.now)
     assert [reply.tag for reply in rig.node.core.replies()] == ["1"]
+
+
+def test_mail_that_comes_while_the_mastership_is_asked_for_gets_its_uid_when_it_is_here() -> None:
+    rig = Rig("abc", is_root=False, accept=False)
+    rig.gates.seen(GUID, READS, rig.now)
+    rig.round()
+    assert rig.state() is GateState.WANTED
+    rig.gates.seen(GUID, Seen(brought=True), rig.now)
+    rig.orders.clear()
+    rig.node.mastering.root.force(rig.now)
+    rig.node.mastering.follow_up(rig.now)
+    rig.run(7)
+    assert [order.work for order in rig.orders] == [GateWork.OPEN, GateWork.LOOK]
+
+
+def test_what_was_told_is_in_the_rows_when_it_was_looked_at() -> None:
+    rig = Rig()
+    mark = rig.gates.news
+    assert rig.gates.unlooked(mark) == {}
+    rig.see(READS)
+    assert rig.gates.unlooked(mark) == {}, "who reads the lock file has done nothing yet"
+    rig.gates.seen(GUID, RELEASED, rig.now)
+    [(box, number)] = rig.gates.unlooked(mark).items()
+    assert box == GUID and not rig.gates.has_looked(GUID, number)
+    rig.found = FoundBox((), unlisted=1)
+    rig.settle()
+    assert not rig.gates.has_looked(GUID, number), "a message has no UID"
+    rig.found = mail(1)
+    rig.see(RELEASED)
+    assert rig.gates.has_looked(GUID, number) and rig.gates.unlooked(mark) == {}
+    assert rig.gates.has_looked("9" * 32, 99), "what is gone is not waited for"

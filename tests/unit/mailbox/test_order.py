@@ -111,3 +111,14 @@ def test_v2_whatever_clients_do_uids_go_out_ascending_and_none_is_kept(seed: int
             out += order.save(lock, uid, uid)
         out += order.unlock(lock)
     assert out == list(range(1, uidnext))
+
+
+def test_a_save_that_waits_for_others_is_held() -> None:
+    order: SaveOrder[int] = SaveOrder()
+    order.lock("1")
+    order.lock("2")
+    order.save("1", 5, 5)
+    assert order.is_holding
+    order.unlock("2")
+    order.unlock("1")
+    assert not order.is_holding

@@ -38,8 +38,25 @@ def test_a_witness_has_no_maildirs(tmp_path: Path) -> None:
         ({"mailbox_secret": b"short"}, "mailbox-secret must have 16 bytes"),
         ({"mailbox_maildir": "mail/%u"}, "mailbox-maildir: 'mail/%u' is no absolute path"),
         ({"mailbox_maildir": "/var/mail"}, "mailbox-maildir"),
+        ({"mailbox_lmtp_port": 24}, "mailbox-lmtp-port needs mailbox-gate on"),
+        ({"mailbox_lmtp_port": 24, "mailbox_gate": "on"}, r"mailbox-lmtp-backend \(none\) is neither a path nor host"),
+        ({"mailbox_lmtp_port": 24, "mailbox_gate": "on", "mailbox_lmtp_backend": "x:0"}, "mailbox-lmtp-backend x:0"),
     ],
 )
 def test_what_cannot_be(tmp_path: Path, wrong: dict[str, Any], why: str) -> None:
     with pytest.raises(ConfigError, match=why):
         configured(made(tmp_path, **wrong), 0.0)
+
+
+@pytest.mark.parametrize(
+    ("stated", "backend"),
+    [
+        ("/run/dovecot/lmtp", "/run/dovecot/lmtp"),
+        ("127.0.0.1:24", ("127.0.0.1", 24)),
+        ("[::1]:24", ("::1", 24)),
+    ],
+)
+def test_where_a_dovecot_takes_mail(tmp_path: Path, stated: str, backend: str | tuple[str, int]) -> None:
+    settings = made(tmp_path, mailbox_gate="on", mailbox_lmtp_port=2424, mailbox_lmtp_backend=stated)
+    assert configured(settings, 0.0).lmtp == backend
+    assert configured(made(tmp_path, mailbox_lmtp_backend=stated), 0.0).lmtp is None

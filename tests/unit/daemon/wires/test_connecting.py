@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import socket
+from pathlib import Path
 
 import pytest
 
-from pyrepl.daemon.wires.connecting import connect
+from pyrepl.daemon.wires.connecting import connect, connect_unix
 from tests.peers.ports import free_port
 from tests.unit.daemon.rig import in_loop, open_fds, until
 
@@ -67,3 +68,20 @@ async def test_given_up() -> None:
         await until(lambda: open_fds() <= before)
         for sock in filling:
             sock.close()
+
+
+@in_loop
+async def test_a_unix_socket_or_none(tmp_path: Path) -> None:
+    path, before = str(tmp_path / "socket"), open_fds()
+    with pytest.raises(FileNotFoundError):
+        await connect_unix(path)
+    assert open_fds() == before
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(path)
+        listening.listen()
+        wire = await connect_unix(path)
+        far, _ = listening.accept()
+        with far:
+            far.send(b"hello")
+            await until(lambda: wire.receive(10) == b"hello")
+        wire.close()

@@ -94,6 +94,7 @@ def test_links_and_disks() -> None:
     both.teller.refused("no disk")
     both.teller.begun_again("it broke")
     both.teller.left("a")
+    both.teller.lmtp_unreachable("/run/dovecot/lmtp", "no such file")
     assert both.said[1::2] == [
         MailboxLinkUp("b"),
         MailboxLinkDown("b", "reset"),
@@ -102,5 +103,6 @@ def test_links_and_disks() -> None:
         MailboxNoted("refused", "no disk"),
         MailboxNoted("begun_again", "it broke"),
         MailboxNoted("left", "a"),
+        MailboxNoted("lmtp_unreachable", "no such file"),
     ]
     assert both.said[0] == "The mailbox node b at 10.0.0.2:7390 is connected"
