@@ -134,6 +134,25 @@ class Mailboxes:
         " with acks=0, or that it is refused; so is who delivers by mailbox-lmtp-port. A Dovecot is never refused.",
         mutable=False,
     )
+    mailbox_lmtp_port = Directive(
+        Integer(0, 65535),
+        0,
+        "TCP port for mail servers that deliver by LMTP to the Dovecot of this node: they are answered when"
+        " mailbox-min-acks other nodes have the mail too. 0: none. With mailbox-gate on.",
+        mutable=False,
+    )
+    mailbox_lmtp_bind = Directive(
+        Addresses(),
+        ("127.0.0.1",),
+        "Addresses of mailbox-lmtp-port, as in bind; whoever comes in there may deliver mail to anybody.",
+        mutable=False,
+    )
+    mailbox_lmtp_backend = Directive(
+        Text(),
+        "",
+        "Where Dovecot takes mail by LMTP: the path of its socket, as /run/dovecot/lmtp, or host:port.",
+        mutable=False,
+    )
     mailbox_exclude = Directive(
         MailboxPatterns(),
         (),
