@@ -162,8 +162,17 @@ class Conns:
             answered(Bad())
             return
         self._came += 1
-        name, since = f"delivery {self._came}", max(0, mark - self._news_before)
-        self.ask_by(name, lambda node, now: node.delivered(name, since, now), answered)
+        name, since, driver = f"delivery {self._came}", max(0, mark - self._news_before), self.keeping.driver
+        self._asked[name] = answered
+
+        def begun() -> bool:
+            """Before what a crash left is dealt with nothing is seen, so the delivery waits for that too."""
+            if driver.is_settled:
+                driver.tell(lambda node, now: node.delivered(name, since, now))
+            return driver.is_settled
+
+        if not begun():
+            driver.watch(begun)
 
     def in_round(
         self,

@@ -146,6 +146,24 @@ async def test_a_machine_that_begins_again_takes_no_stored_mail_back(folder: Pat
 
 
 @in_loop
+async def test_a_delivery_waits_for_the_look_at_what_a_crash_left(folder: Path) -> None:
+    async with pair(folder) as made:
+        mailboxes = made.nodes["a"].app.mailboxes
+        assert mailboxes is not None and mailboxes.conns.keeping is not None
+        driver = mailboxes.conns.keeping.driver
+        driver.is_settled = False
+        told = asyncio.ensure_future(made.deliver(await made.begun()))
+        await until(lambda: made.backend.saved == 1)
+        rounds = driver.rounds
+        driver.wake()
+        await until(lambda: driver.rounds > rounds)
+        driver.is_settled = True
+        driver.wake()
+        assert await told == b"250 ok 1\r\n"
+        assert texts(folder / "b") == [TEXT]
+
+
+@in_loop
 async def test_more_connections_than_may_be_are_told_to_come_again(folder: Path) -> None:
     async with pair(folder, mailbox_maxclients=2) as made:
         first, second = await made.begun(), await made.begun()
