@@ -34,12 +34,17 @@ class MailboxCluster:
     def start(self, *names: str, **directives: str) -> None:
         """Start members, for the first time or again."""
         for name in names:
-            self._launch(name, self.members, directives)
+            self.launch(name, **directives)
         for name in names:
             self.nodes[name].wait_ready()
             for other in self.nodes.keys() - {name}:
                 if self.nodes[other].alive():
                     self.nodes[name].wait_log(f"The mailbox node {other} at")
+
+    def launch(self, name: str, **directives: str) -> Node:
+        """Start a member, and wait for nothing."""
+        self._launch(name, self.members, directives)
+        return self.nodes[name]
 
     def start_alone(self, name: str) -> None:
         """Start a member again that knows of no other."""
