@@ -86,9 +86,12 @@ class Acks:
 
     def tick(self, now: float) -> None:
         """Answer those whose op enough other nodes have, and those for whom no more can be reached."""
-        # Asked at each step of the node. What others hold only grows, so the sum tells whether it did.
+        # Asked at each step of the node.
+        if not self._waiting:
+            return
+        # What others hold only grows, so the sum tells whether it did.
         seen = tuple((peer.is_up, sum(peer.held.values())) for peer in self.core.peers.values())
-        if not self._waiting or (seen == self._seen and now < self._waiting[0].until):
+        if seen == self._seen and now < self._waiting[0].until:
             return
         left: list[_Ack] = []
         peers = tuple(self.core.peers.values())

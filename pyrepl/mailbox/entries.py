@@ -3,8 +3,8 @@
 An entry is all that is known of one GUID in one mailbox: the message, or that it is gone, or both, if it came again. A
 GUID never changes, so whatever happens meanwhile, who reads all entries in this order misses none.
 
-A digest is a function of rows alone. It is of the words that would be sent, so it is the same on each node that has
-the same rows; where two are equal, so are the rows.
+A digest is a function of rows alone, of their values as JSON: so it is the same on each node that has the same rows;
+where two are equal, so are the rows.
 
 Not here: who compares (pulling.py), and how rows of two nodes become one (joining.py).
 """
@@ -12,6 +12,7 @@ Not here: who compares (pulling.py), and how rows of two nodes become one (joini
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Iterable
 from typing import Final, NamedTuple
 
@@ -57,13 +58,9 @@ class Known(NamedTuple):
         return found if self.gone is None else [*found, _of_gone(user, self.gone)]
 
     def digest(self) -> str:
-        hashed = hashlib.blake2b(digest_size=_ENTRY_BYTES)
-        if self.row is not None:
-            hashed.update(" ".join(_of_row("", self.row).words()).encode() + b"\n")
-        if self.gone is not None:
-            # The UID is the one that clients of this node saw last, which may differ for good.
-            hashed.update(" ".join(_of_gone("", self.gone).replaced(uid=UNPLACED).words()).encode())
-        return hashed.hexdigest()
+        # The UID is the one that clients of this node saw last, which may differ for good.
+        gone = None if self.gone is None else self.gone._replace(uid=UNPLACED)
+        return hashlib.blake2b(json.dumps((self.row, gone)).encode(), digest_size=_ENTRY_BYTES).hexdigest()
 
 
 def entry(rows: Rows, box: str, guid: str) -> Known:

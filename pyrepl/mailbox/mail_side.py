@@ -13,7 +13,7 @@ from typing import Final, final
 
 from pyrepl.mailbox.acks import WHY_ALONE
 from pyrepl.mailbox.answers import Bad, No, Ok, Reason
-from pyrepl.mailbox.boxes import view
+from pyrepl.mailbox.boxes import is_visible, view
 from pyrepl.mailbox.checks import Checks
 from pyrepl.mailbox.codec import UNTAGGED
 from pyrepl.mailbox.core import Core
@@ -44,10 +44,12 @@ from pyrepl.mailbox.verbs import (
     Unlock,
     Unsubscribe,
 )
-from pyrepl.mailbox.words import Box, Token, Uids, ranges
+from pyrepl.mailbox.words import Box, Token, Uids, count, ranges, walk
 
 MOST_IN_TX: Final = 1000
 """Commands of one transaction."""
+MOST_LOOKED_UP: Final = 100
+"""UIDs that are looked up one by one; where more are named, the whole mailbox is read."""
 
 
 @final
@@ -122,10 +124,13 @@ class MailSide:
 
     def find(self, user: str, box: Box) -> BoxRow | None:
         """The mailbox that clients see under this name, or the visible one of this GUID."""
-        for guid, (name, _) in view(self.core.rows, user).items():
-            if (guid if box.is_guid else name) == box.text:
-                return self.core.rows.box(guid)
-        return None
+        rows = self.core.rows
+        if box.is_guid:
+            named = rows.box(box.text)
+            return named if named is not None and named.user == user and is_visible(rows, named) else None
+        found = (guid for guid, (name, _) in view(rows, user).items() if name == box.text)
+        guid = next(found, None)
+        return None if guid is None else rows.box(guid)
 
     def _fetch(self, client: str, tag: str, fetch: Fetch) -> None:
         homes = self.core.rows.homes(fetch.user, fetch.guid)
@@ -227,12 +232,13 @@ class MailSide:
 
     def _rows(self, box: BoxRow, uids: Uids, guids: tuple[str, ...] = ()) -> list[MessageRow]:
         """The messages that are named, by UID; an EXPUNGE that states GUIDs means these, whatever UID they have now."""
-        if guids:
-            found = [self.core.rows.message(box.guid, guid) for guid in guids]
-            return [row for row in found if row is not None]
-        return [
-            row for row in self.core.rows.messages(box.guid) if any(first <= row.uid <= last for first, last in uids)
-        ]
+        rows = self.core.rows
+        if not guids and count(uids) > MOST_LOOKED_UP:
+            return [row for row in rows.messages(box.guid) if any(first <= row.uid <= last for first, last in uids)]
+        found = [rows.message(box.guid, guid) for guid in guids]
+        if not guids:
+            found = [rows.message_at(box.guid, uid) for uid in walk(uids, MOST_LOOKED_UP)]
+        return [row for row in found if row is not None]
 
     def _stores(self, box: BoxRow, store: Store, modified: list[int]) -> list[Op]:
         rows = self._rows(box, store.uids, store.guids)
@@ -267,8 +273,8 @@ class MailSide:
             return No(reason=Reason.NOBOX)
         token = tokens[target.guid]
         ops: list[Op] = []
-        here = {row.guid for row in self.core.rows.messages(target.guid)}
-        rows = [row for row in self._rows(box, copy.uids, copy.guids) if row.guid not in here]
+        named = self._rows(box, copy.uids, copy.guids)
+        rows = [row for row in named if self.core.rows.message(target.guid, row.guid) is None]
         for flags in sorted({row.set_flags() for row in rows}):
             for part in portions([row for row in rows if row.set_flags() == flags]):
                 uidnext = next_uids.get(target.guid, target.uidnext)

@@ -26,6 +26,8 @@ PIECE_BYTES: Final = 256 * 1024
 """Of a text, at most, that is asked for at once."""
 LOW_WATER_BYTES: Final = 128 * 1024
 """So much is handed to the connection before it has sent what it has."""
+_QUESTIONS: Final = (RootPing, RootClaim)
+_ANSWERS: Final = (Ok, No)
 
 TextOf: TypeAlias = tuple[str, str]
 """(user, GUID) of a message."""
@@ -56,7 +58,7 @@ class _Item(NamedTuple):
 
 def overtakes(command: Command) -> bool:
     """Is it a question of elections or leases, or the answer to one?"""
-    return isinstance(command, RootPing | RootClaim) or (isinstance(command, Ok | No) and command.epoch is not None)
+    return isinstance(command, _QUESTIONS) or (isinstance(command, _ANSWERS) and command.epoch is not None)
 
 
 @final

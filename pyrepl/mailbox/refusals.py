@@ -21,6 +21,7 @@ MOST_EPOCHS_AHEAD: Final = 1_000_000
 """By which another's epoch may be ahead of ours: an election adds one, an operator's force a thousand."""
 MOST_IN_OP: Final = 1000
 """Messages that one op may name."""
+_ABOUT_ONE_BOX: Final = (State, Message, Messages)
 
 
 def why_not(command: Command, epoch: int) -> str | None:
@@ -34,7 +35,7 @@ def why_not(command: Command, epoch: int) -> str | None:
         return f"{command.VERB}: modseq {max(modseqs)} leaves no room for others"
     if max(_seqs(words), default=0) > MOST_MODSEQ:
         return f"{command.VERB}: an op with the number {max(_seqs(words))} leaves no room for others"
-    if isinstance(command, State | Message | Messages):
+    if isinstance(command, _ABOUT_ONE_BOX):
         return _why_not_state(command)
     return _why_not_op(command) if isinstance(command, Op) else None
 

@@ -31,6 +31,7 @@ PLACE_S: Final = 0.5
 FORCED_EPOCHS: Final = 1000
 TAG: Final = "r"
 _MOST_QUESTIONS: Final = 64
+_OF_A_ROOT: Final = (RootSet, RootPing)
 
 
 class RootOptions(NamedTuple):
@@ -132,7 +133,7 @@ class Root:
             self._hear_clear(command)
         elif isinstance(command, RootClaim):
             self._hear_claim(peer, tag, command, now)
-        elif isinstance(command, RootSet | RootPing):
+        elif isinstance(command, _OF_A_ROOT):
             self._hear_root(peer, command, now)
             if isinstance(command, RootPing):
                 self._answer_ping(peer, tag, command, now)

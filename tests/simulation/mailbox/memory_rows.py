@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import takewhile
 from typing import Any
 
 from pyrepl.mailbox.rows import UNPLACED, BoxRow, ClusterRow, GoneRow, MessageRow
@@ -30,6 +31,10 @@ class MemoryRows:
         self._gone: dict[str, dict[str, GoneRow]] = {}
         self._ops: dict[str, dict[int, Op]] = {}
         self._undo: list[tuple[dict[Any, Any], Any, Any]] = []
+        self._sorted: dict[str, list[MessageRow]] = {}
+        """Mailbox -> its messages in their order, of those that were asked for since they changed."""
+        self._order: list[str] = []
+        """The GUIDs of all mailboxes, ascending, if it is as long as `_boxes`."""
         self.greatest: dict[tuple[str, Token], int] = {}
         """(mailbox, token) -> the last UID that a SAVE brought (I10)."""
 
@@ -75,6 +80,8 @@ class MemoryRows:
             else:
                 table[key] = before
         self._undo.clear()
+        self._sorted.clear()
+        self._order = []
 
     def cluster(self) -> ClusterRow:
         return self._cluster["row"]
@@ -112,10 +119,15 @@ class MemoryRows:
         return self._boxes.get(guid)
 
     def boxes(self, user: str) -> list[BoxRow]:
-        return [self._boxes[guid] for guid in sorted(self._boxes) if self._boxes[guid].user == user]
+        return [row for guid in self._guids() if (row := self._boxes[guid]).user == user]
+
+    def _guids(self) -> list[str]:
+        if len(self._order) != len(self._boxes):
+            self._order = sorted(self._boxes)
+        return self._order
 
     def boxes_after(self, guid: str, most: int) -> list[BoxRow]:
-        return [self._boxes[each] for each in sorted(self._boxes) if each > guid][:most]
+        return [self._boxes[each] for each in self._guids() if each > guid][:most]
 
     def put_box(self, row: BoxRow) -> None:
         before = self._boxes.get(row.guid)
@@ -131,17 +143,25 @@ class MemoryRows:
         return None if guid is None else self._messages[box][guid]
 
     def messages(self, box: str) -> Iterator[MessageRow]:
-        return iter(sorted(self._messages.get(box, {}).values(), key=lambda row: (row.uid, row.guid)))
+        return iter(self._in_order(box))
+
+    def _in_order(self, box: str) -> list[MessageRow]:
+        found = self._sorted.get(box)
+        if found is None:
+            found = sorted(self._messages.get(box, {}).values(), key=lambda row: (row.uid, row.guid))
+            self._sorted[box] = found
+        return found
 
     def messages_by_guid(self, box: str, after: str, upto: str, most: int) -> list[MessageRow]:
         return _by_guid(self._messages.get(box, {}), after, upto)[:most]
 
     def unplaced(self, box: str) -> list[MessageRow]:
-        return [row for row in self.messages(box) if row.uid == UNPLACED]
+        return list(takewhile(lambda row: row.uid == UNPLACED, self._in_order(box)))
 
     def homes(self, user: str, guid: str) -> list[MessageRow]:
-        boxes = (box.guid for box in self.boxes(user))
-        return [self._messages[box][guid] for box in boxes if guid in self._messages.get(box, {})]
+        tables = self._messages
+        having = (box for box in self._guids() if guid in tables.get(box, ()))
+        return [tables[box][guid] for box in having if self._boxes[box].user == user]
 
     def put_message(self, row: MessageRow) -> None:
         table = self._messages.setdefault(row.box, {})
@@ -154,12 +174,14 @@ class MemoryRows:
         if row.uid != UNPLACED:
             self._put(uids, row.uid, row.guid)
         self._put(table, row.guid, row)
+        self._sorted.pop(row.box, None)
 
     def drop_message(self, box: str, guid: str) -> None:
         row = self._messages[box][guid]
         if row.uid:
             self._put(self._by_uid[box], row.uid, _ABSENT)
         self._put(self._messages[box], guid, _ABSENT)
+        self._sorted.pop(box, None)
 
     def gone(self, box: str, guid: str) -> GoneRow | None:
         return self._gone.get(box, {}).get(guid)

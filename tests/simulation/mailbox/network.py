@@ -37,12 +37,14 @@ class Network:
         self._now = now
         pairs = [(a, b) for place, a in enumerate(names) for b in names[place + 1 :]]
         self.connections = {frozenset(pair): Connection(pair) for pair in pairs}
+        both_ways = ((ends, each) for each in self.connections.values() for ends in (each.ends, each.ends[::-1]))
+        self._between = dict(both_ways)
         self.deliver: Callable[[str, str, str, Command, str], None] = lambda *_: None
         self.link: Callable[[str, str, bool], None] = lambda *_: None
         self.is_alive: Callable[[str], bool] = lambda name: True
 
     def of(self, one: str, other: str) -> Connection:
-        return self.connections[frozenset((one, other))]
+        return self._between[one, other]
 
     def send(self, sender: str, to: str, tag: str, command: Command, text: str) -> None:
         connection = self.of(sender, to)
