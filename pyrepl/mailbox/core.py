@@ -23,6 +23,7 @@ from pyrepl.mailbox.recovery import works_at_start
 from pyrepl.mailbox.rows import UNPLACED, GoneRow, Rows
 from pyrepl.mailbox.sending import Counted, Notice, Reply, Send
 from pyrepl.mailbox.store import (
+    NAMING,
     REMOVALS,
     AddMessage,
     Ended,
@@ -100,6 +101,8 @@ class Core:
         """Op that waits and was sent to us with a tag -> whom to answer when it is applied, and with which."""
         self.late: Final[list[tuple[str, Crossed]]] = []
         """Origin of a STORE that came behind changes numbered higher, and what it was about."""
+        self.relisted: Final[set[str]] = set()
+        """Users of whom mailboxes came or have other names, until somebody has looked whether two have one."""
         self._works: list[Work] = []
         self._sends: list[Send] = []
         self._replies: list[Reply] = []
@@ -393,10 +396,16 @@ class Core:
             row = self.rows.box(box)
             assert row is not None
             self.note("uid_burned", f"{row.user} {row.name} {uid}")
+        for box, guid in effects.clashed:
+            row = self.rows.box(box)
+            assert row is not None
+            self.note("guid_clash", f"{row.user} {row.name} {guid}")
 
     def _add_works(self, works: list[Work]) -> None:
         """What comes back is not taken away any more."""
         for work in works:
+            if isinstance(work, NAMING):
+                self.relisted.add(work.user)
             if isinstance(work, MakeBox):
                 self._works = [w for w in self._works if w != RemoveBox(work.user, work.box)]
             elif isinstance(work, AddMessage):

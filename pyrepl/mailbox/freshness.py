@@ -3,11 +3,19 @@
 A node whose disk was lost does not know how it voted, so a vote of its could be the second one in an epoch. It is
 fresh until, whatever comes first:
 
-- a member that is not fresh has told it all ops, or all of its state (SYNC was answered, resync.py);
+- a member that is not fresh has told it all ops, or all of its state (SYNC was answered, resync.py), and they are
+  applied;
 - it is linked to a majority, itself included, of which all are fresh: the cluster is a new one.
 
 A witness has nothing to be told: for it, links to a majority are enough. What others say of themselves (`fresh=` of
 HELLO) is as of the link's beginning.
+
+Nor does it know which masterships it held, and which UIDs it gave out that nobody else heard of. So while it is fresh
+it takes no mastership, gives out no UID but in mailboxes that it has made since, and does not say that it is clear of
+an older epoch (mastering.py). When it has been told all, it first passes over those UIDs, by an op in each mailbox:
+what it gave out under a mastership or apart lies below (uids.py). Whoever is root afterwards waits for these ops.
+
+Its own ops have another name than those before (`a~5`, rows.py): no number of theirs is used twice.
 
 Not here: where it is kept over a restart (the cluster's row), and votes (root.py).
 """
@@ -17,28 +25,36 @@ from __future__ import annotations
 from typing import Final, final
 
 from pyrepl.mailbox.core import Core
-from pyrepl.mailbox.members import Members
-from pyrepl.mailbox.root import Root
+from pyrepl.mailbox.journal_ops import by_guid
+from pyrepl.mailbox.mastering import Mastering
+from pyrepl.mailbox.verbs import Renumber
+from pyrepl.mailbox.words import LAST_UID, Token
 
 
 @final
 class Freshness:
     """Of this node; `root.is_fresh` is the answer."""
 
-    def __init__(self, core: Core, root: Root, members: Members) -> None:
+    def __init__(self, core: Core, mastering: Mastering) -> None:
         self._core: Final = core
-        self._root: Final = root
-        self._members: Final = members
+        self._mastering: Final = mastering
+        self._root: Final = mastering.root
         self._linked: Final[dict[str, bool]] = {}
         """Member -> is it fresh?"""
-        if root.is_fresh and members.majority == 1:
+        self._told: dict[str, int] | None = None
+        """What a member that is not fresh had when it had told all; None before that."""
+        self._told_by = ""
+        if self._root.is_fresh and mastering.members.majority == 1:
             self._keep_over()
-        elif root.is_fresh:
+        elif self._root.is_fresh:
             core.note("fresh", core.name)
 
     def link_up(self, peer: str, is_fresh: bool) -> None:
         self._linked[peer] = is_fresh
-        self._review()
+        members = self._mastering.members
+        is_new = all(self._linked.values())
+        if (is_new or self._core.name in members.witnesses) and 1 + len(self._linked) >= members.majority:
+            self._end("with a majority of new ones" if is_new else "as a witness")
 
     def link_down(self, peer: str) -> None:
         self._linked.pop(peer, None)
@@ -46,12 +62,23 @@ class Freshness:
     def synced(self, peer: str) -> None:
         """A member has told all that it has."""
         if not self._linked.get(peer, True):
-            self._end(f"by {peer}")
+            self._told, self._told_by = dict(self._core.peers[peer].held), peer
 
-    def _review(self) -> None:
-        is_new = all(self._linked.values()) or self._core.name in self._members.witnesses
-        if is_new and 1 + len(self._linked) >= self._members.majority:
-            self._end("with a majority of new ones" if all(self._linked.values()) else "as a witness")
+    def review(self) -> None:
+        """Is all applied that was told?"""
+        held = self._core.causal.held
+        if self._told is not None and all(held.get(origin, 0) >= seq for origin, seq in self._told.items()):
+            self._end(f"by {self._told_by}")
+            self._pass_lost_uids()
+
+    def _pass_lost_uids(self) -> None:
+        blocks, place = self._mastering.blocks, self._mastering.members.place(self._core.name)
+        rows = self._core.rows
+        for box in [box for user in rows.users() for box in rows.boxes(user)]:
+            if not self._mastering.is_made_here(box):
+                last = min(blocks.first(box.uidnext, place) + blocks.takeover_gap(1) - 1, LAST_UID)
+                op = Renumber(user=box.user, box=by_guid(box), to=((last, last),), token=Token(0, 0))
+                self._core.do([op])
 
     def _end(self, how: str) -> None:
         if self._root.is_fresh:

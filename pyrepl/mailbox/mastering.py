@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final, NamedTuple, final
 
-from pyrepl.mailbox.answers import Ok
+from pyrepl.mailbox.answers import Ok, Reason
 from pyrepl.mailbox.core import Core
 from pyrepl.mailbox.journal_ops import by_guid
 from pyrepl.mailbox.mastership import Arrived, AskFor, Granted, HandOver, Lost, Refused, StaleGive, TrackerEvent, Want
@@ -80,7 +80,15 @@ class Mastering:
 
     # LOCK and UNLOCK
 
+    def is_made_here(self, box: BoxRow) -> bool:
+        """Was the mailbox made by this node, with the database that it has now?"""
+        return box.created_stamp.node == self.core.origin
+
     def lock(self, box: BoxRow, lock: str, now: float, wait_s: float | None = None) -> None:
+        if self.root.is_fresh and not self.is_made_here(box):
+            # Which UIDs were given out before the data was lost, will be known in a moment.
+            self.on_lock(Refused(box.guid, lock, Reason.APART), now)
+            return
         self.know(box)
         self._review_lease(now)
         self.tracker.lock(box.guid, lock, now, wait_s)
@@ -112,7 +120,8 @@ class Mastering:
 
     def _hear_give(self, peer: str, tag: str, give: Give, now: float) -> None:
         box = self.core.rows.box(give.box.text)
-        if box is None:
+        if box is None or self.root.is_fresh:
+            # Not answered, so it is said again. It may be one that was taken before the data was lost.
             return
         self.know(box)
         is_new = self.tracker.give(box.guid, give.token, give.held, now)
@@ -136,8 +145,9 @@ class Mastering:
 
     # Links and time
 
-    def link(self, peer: str, is_up: bool, now: float) -> None:
-        """A GIVE of which we do not know that it came is said again."""
+    def link(self, peer: str, is_up: bool, now: float, *, is_fresh: bool = False) -> None:
+        """A GIVE of which we do not know that it came is said again. To a member that has no data (`is_fresh`) it may
+        have come before that was lost: nobody has this mastership then, until there is a new epoch."""
         self.tracker.link(peer, is_up, now)
         if not is_up:
             self.root.link_down(peer)
@@ -145,7 +155,11 @@ class Mastering:
             self.root.link_up(peer, now)
             for user in self.core.rows.users():
                 for box in self.core.rows.boxes(user):
-                    if box.unconfirmed and box.holder == peer and box.token.epoch == self.root.epoch:
+                    if not box.unconfirmed or box.holder != peer:
+                        continue
+                    if is_fresh:
+                        self.core.rows.put_box(box._replace(unconfirmed=False))
+                    elif box.token.epoch == self.root.epoch:
                         self._give(box)
 
     def tick(self, now: float) -> None:
@@ -226,7 +240,7 @@ class Mastering:
     def _review_clear(self, now: float) -> None:
         """Say once in each epoch that no older mastership is held here."""
         root = self.root.root
-        if not root or not self.tracker.is_clear or not self.may_clear():
+        if not root or not self.tracker.is_clear or not self.may_clear() or self.root.is_fresh:
             return
         if self.tracker.epoch != self.root.epoch or self.core.name in self.members.witnesses:
             return

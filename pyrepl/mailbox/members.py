@@ -9,7 +9,7 @@ import hashlib
 from typing import Final, NamedTuple, final
 
 from pyrepl.errors import ConfigError
-from pyrepl.mailbox.words import parse_origin
+from pyrepl.mailbox.words import node_of, parse_origin
 
 
 class Member(NamedTuple):
@@ -23,7 +23,7 @@ class Member(NamedTuple):
 class Members:
     """The list, in its configured order.
 
-    Invariants: names differ; at least one member is no witness.
+    Invariants: names differ, and none has a `~`; at least one member is no witness.
     """
 
     __slots__ = ("_places", "keepers", "majority", "names", "witnesses")
@@ -38,6 +38,8 @@ class Members:
         self._places: Final = {name: place for place, name in enumerate(self.names, start=1)}
         if len(self._places) < len(self.names):
             raise ConfigError(f"mailbox-members names a node twice: {' '.join(self.names)}")
+        if any(node_of(name) != name for name in self.names):
+            raise ConfigError(f"mailbox-members has a name with ~, which stands for another mailbox.db: {self.names}")
         if not self.keepers:
             raise ConfigError("mailbox-members has no node that keeps mail: give one without ,witness")
 

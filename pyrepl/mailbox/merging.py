@@ -76,6 +76,8 @@ class Effects:
         """Mailboxes with messages that need another UID."""
         self.burned: Final[list[tuple[str, int]]] = []
         """(mailbox, UID) that was given to two messages."""
+        self.clashed: Final[list[tuple[str, str]]] = []
+        """(mailbox, GUID) that two different messages have."""
 
 
 @final
@@ -163,6 +165,8 @@ class Merger:
         elif known is None:
             self._add(user, row, text, effects)
         else:
+            if known.sums and row.sums and known.sums != row.sums:
+                effects.clashed.append((row.box, row.guid))
             flags = merged(known.flags, row.flags)
             dots = tuple(sorted({*known.dots, *row.dots}))
             both = known._replace(flags=flags, dots=dots, modseq=max(known.modseq, row.modseq))

@@ -16,6 +16,7 @@ from pyrepl.mailbox.answers import Bad, No, Ok
 from pyrepl.mailbox.checks import CHECK, Checks
 from pyrepl.mailbox.core import Core
 from pyrepl.mailbox.deliveries import Deliveries
+from pyrepl.mailbox.doubles import Doubles
 from pyrepl.mailbox.entries import Pages
 from pyrepl.mailbox.excluded import Excluded
 from pyrepl.mailbox.folders import Folders
@@ -61,12 +62,17 @@ from pyrepl.mailbox.verbs import (
     Sync,
     Take,
 )
-from pyrepl.mailbox.words import APART, Token, ranges
+from pyrepl.mailbox.words import APART, Token, node_of, ranges
 
 SETTLE_S: Final = 0.1
 """So long a node gathers messages that need another UID."""
 RETRY_S: Final = 1.0
 MOST_SETTLED: Final = 300
+_ANSWERS: Final = (Ok, No, Bad)
+_OF_MASTERSHIPS: Final = (Take, Give, RootPing, RootClaim, RootSet, RootClear)
+_TOLD: Final = (State, Entry, Message)
+_ASKED: Final = (Boxes, Entries, Messages)
+"""Kinds as tuples: what is heard is looked at for each line, and a union would be built each time."""
 
 
 class NodeOptions(NamedTuple):
@@ -94,8 +100,9 @@ class Node:
         self.core: Final = Core(name, rows, keepers, has_gates=guard is not None)
         self.mastering: Final = Mastering(self.core, members, now, options.mastering)
         self.saving: Final = Saving(self.core, self.mastering, options.acks)
-        self.resync: Final = Resync(self.core, now, options.pages)
-        self.freshness: Final = Freshness(self.core, self.mastering.root, members)
+        place = 0 if self.is_witness else members.keepers.index(name)
+        self.resync: Final = Resync(self.core, now, options.pages, place)
+        self.freshness: Final = Freshness(self.core, self.mastering)
         self.resync.on_synced = self.freshness.synced
         self.mending: Final = Mending(self.core, now)
         self.scrubbing: Final = Scrubbing(self.core)
@@ -103,6 +110,7 @@ class Node:
         self.excluded: Final = Excluded(options.exclude)
         self.mail: Final = MailSide(self.core, self.mastering, self.saving, self.checks, options.unix_s, self.excluded)
         self.uniting: Final = Uniting(self.core, self.mastering, self.saving)
+        self.doubles: Final = Doubles(self.core, self.mastering, self.uniting, now)
         self.renewing: Final = Renewing(self.core, self.saving, options.unix_s)
         self.gates: Final = None if guard is None else Gates(self.core, self.mastering, self.saving, guard)
         self.folders: Final = (
@@ -167,7 +175,7 @@ class Node:
         self.freshness.link_up(peer, is_fresh)
         if peer in self.core.peers:
             self.resync.link_up(self.core.peers[peer])
-        self.mastering.link(peer, True, now)
+        self.mastering.link(peer, True, now, is_fresh=is_fresh)
         self._finish(now)
 
     def link_down(self, peer: str, now: float) -> None:
@@ -187,11 +195,11 @@ class Node:
         """A command or an answer of a member; `text` names its text in the drop folder."""
         if peer in self.core.peers and isinstance(command, Op) and command.at is not None:
             self.core.hear(peer, tag, command, text)
-        elif peer in self.core.peers and isinstance(command, Ok | No | Bad) and tag[0] == MEND:
+        elif peer in self.core.peers and tag[0] == MEND and isinstance(command, _ANSWERS):
             self.mending.answered(peer, tag, command, text)
-        elif peer in self.core.peers and isinstance(command, Ok) and tag[0] == FETCH:
+        elif peer in self.core.peers and tag[0] == FETCH and isinstance(command, Ok):
             self.resync.answered(self.core.peers[peer], tag, command, text)
-        elif peer in self.core.peers and isinstance(command, Ok | No | Bad) and tag[0] == TEXT:
+        elif peer in self.core.peers and tag[0] == TEXT and isinstance(command, _ANSWERS):
             self.resync.pulling.text_came(peer, tag, command, text)
         else:
             self.core.let_go(text)
@@ -200,9 +208,9 @@ class Node:
 
     def _hear_other(self, peer: str, tag: str, command: Command, now: float) -> None:
         """What has no use for a text."""
-        if isinstance(command, Ok | No | Bad):
+        if isinstance(command, _ANSWERS):
             self._hear_answer(peer, tag, command, now)
-        elif isinstance(command, Take | Give | RootPing | RootClaim | RootSet | RootClear):
+        elif isinstance(command, _OF_MASTERSHIPS):
             self.mastering.hear(peer, tag, command, now)
         elif peer in self.core.peers:
             self._hear_keeper(peer, tag, command)
@@ -213,7 +221,7 @@ class Node:
         elif peer in self.core.peers:
             if isinstance(answer, Ok) and answer.at is not None:
                 self.saving.acks.acked(peer, answer.at)
-            elif isinstance(answer, Ok | No | Bad) and tag[0] == PULL:
+            elif tag[0] == PULL and isinstance(answer, _ANSWERS):
                 self.resync.pulling.answered(peer, tag, answer)
             elif tag[0] == CHECK:
                 self.checks.answered(self.core.peers[peer], tag, answer)
@@ -225,9 +233,9 @@ class Node:
             self.resync.hear_ack(self.core.peers[peer], command)
         elif isinstance(command, Sync):
             self.resync.hear_sync(self.core.peers[peer], tag, command)
-        elif isinstance(command, State | Entry | Message):
+        elif isinstance(command, _TOLD):
             self.resync.pulling.hear(peer, tag, command)
-        elif isinstance(command, Boxes | Entries | Messages):
+        elif isinstance(command, _ASKED):
             tell(self.core, peer, tag, command, self._pages)
         elif isinstance(command, Fetch):
             self.resync.hear_fetch(peer, tag, command)
@@ -240,7 +248,7 @@ class Node:
         """The master tells the origin of a STORE that came late what its messages' flags are now."""
         for origin, late in self.core.late:
             mine = self.mastering.tracker.boxes.get(late.box.guid)
-            peer = self.core.peers.get(origin)
+            peer = self.core.peers.get(node_of(origin))
             if mine is None or not mine.is_ours or peer is None or not peer.is_up:
                 continue
             for guid in late.guids:
@@ -248,7 +256,7 @@ class Node:
                 if row is not None:
                     box, user = by_guid(late.box), late.box.user
                     told = FlagsOf(user=user, box=box, guid=guid, stamps=row.flags, modseq=row.modseq)
-                    self.core.send(origin, told)
+                    self.core.send(peer.name, told)
         self.core.late.clear()
 
     def tick(self, now: float) -> None:
@@ -256,6 +264,7 @@ class Node:
         self.mastering.tick(now)
         self.resync.tick(now)
         self.mending.tick(now)
+        self.doubles.tick(now)
         if now >= self._settle_at:
             self._settle_at = float("inf")
             self._settle(now)
@@ -269,6 +278,7 @@ class Node:
             self.scrubbing.next_deadline(),
             self.checks.next_deadline(),
             self.saving.next_deadline(),
+            self.doubles.next_deadline(),
             self._settle_at,
             float("inf") if self.gates is None else self.gates.next_deadline(now),
             float("inf") if self.folders is None else self.folders.next_deadline(),
@@ -276,6 +286,8 @@ class Node:
         )
 
     def _finish(self, now: float) -> None:
+        if self.mastering.root.is_fresh:
+            self.freshness.review()
         self.mastering.follow_up(now)
         if self.is_witness:
             return
@@ -291,6 +303,7 @@ class Node:
         if self.core.lacking:
             self.resync.fetch_lacking()
         self.checks.finish(now)
+        self.doubles.finish(now)
         if self.core.unsettled and self._settle_at == float("inf"):
             self._settle_at = now + SETTLE_S
 

@@ -8,6 +8,10 @@ missing here asks for them, so the ops of a dead node spread from whoever has th
 
 Who lacks ops that the other's journal has dropped is refused by SYNC, and takes its state instead (pulling.py); then it
 begins with SYNC again.
+
+Who was in the middle of that when the other's disk was lost, shows what some ops did that nobody has any more. When
+all members say that they have not got them, what is shown stands for these ops: the vector is raised to them, and the
+others take the state from here.
 """
 
 from __future__ import annotations
@@ -21,7 +25,7 @@ from pyrepl.mailbox.entries import Pages
 from pyrepl.mailbox.merging import NO_TEXT, Text
 from pyrepl.mailbox.pulling import Pulling
 from pyrepl.mailbox.verbs import Ack, Command, Fetch, Op, Sync
-from pyrepl.mailbox.words import Dot, Vector
+from pyrepl.mailbox.words import Dot, Vector, node_of
 
 MOST_AT_ONCE: Final = 500
 """Ops in one answer to SYNC."""
@@ -29,6 +33,9 @@ LOOK_S: Final = 1.0
 """How often a node tells what it has, and compares it with what others told."""
 WRONG_PAUSE_S: Final = 60.0
 """After so long, at most, who sent a damaged text is asked again: it may have mended it."""
+LOST_S: Final = 15.0
+"""So long all have to be linked, and nobody to have an op, until it is lost; each node waits so much longer than the
+one before it, so that one is first."""
 SYNC, FETCH = "s", "f"
 
 
@@ -42,8 +49,12 @@ class _Fetching(NamedTuple):
 class Resync:
     """The exchange with all members."""
 
-    def __init__(self, core: Core, now: float, pages: Pages) -> None:
+    def __init__(self, core: Core, now: float, pages: Pages, place: int) -> None:
+        """`place`: this node's among those that keep mail, from 0."""
         self.core: Final = core
+        self._lost_s: Final = LOST_S * (1 + place)
+        self._lost_since = float("inf")
+        """Since when nobody has ops that rows show; infinity if it is not so."""
         self.pulling: Final = Pulling(core, pages, self._sync)
         self.on_synced: Callable[[str], None] = lambda peer: None
         """Told of a member that has told all that it has."""
@@ -69,6 +80,8 @@ class Resync:
 
     def link_up(self, peer: Peer) -> None:
         peer.is_up, peer.is_live = True, False
+        # It says anew what it has, which is less where a disk was lost.
+        peer.held.clear()
         self._sync(peer.name)
 
     def link_down(self, peer: Peer) -> None:
@@ -148,7 +161,8 @@ class Resync:
         ups = [peer.name for peer in self.core.peers.values() if peer.is_up and peer.name not in refused]
         if not ups:
             return
-        peer = at.origin if at.origin in ups else ups[0]
+        origin = node_of(at.origin)
+        peer = origin if origin in ups else ups[0]
         tag = self._tag(FETCH)
         self._fetching[tag] = _Fetching(at, what, peer)
         self.core.send(peer, Fetch(user=what[0], guid=what[1]), tag)
@@ -188,12 +202,36 @@ class Resync:
             self._forgive_at = now + WRONG_PAUSE_S
             self._wrong.clear()
             self.pulling.forgive()
+        self._review_lost(now)
         vector = self.core.journal.vector()
         for peer in self.core.peers.values():
             if peer.is_up and vector != self._told_held:
                 self.core.send(peer.name, Ack(held=vector))
             self._compare(peer)
         self._told_held = vector
+
+    def _review_lost(self, now: float) -> None:
+        """Is what rows show all that there will ever be of some ops?"""
+        lost = self._lost()
+        if not lost:
+            self._lost_since = float("inf")
+        elif now >= (since := min(self._lost_since, now)) + self._lost_s:
+            self.core.note("ops_lost", " ".join(f"{dot.origin}:{dot.seq}" for dot in lost))
+            self.core.jump(lost)
+            self._lost_since = float("inf")
+        else:
+            self._lost_since = since
+
+    def _lost(self) -> Vector:
+        """Ops that came by state in part, and that nobody has; none while somebody cannot be asked."""
+        held, peers = self.core.causal.held, self.core.peers.values()
+        if not self.core.journal.ahead or self.pulling.peer or self._syncing or not all(peer.is_up for peer in peers):
+            return ()
+        return tuple(
+            Dot(origin, seq)
+            for origin, seq in sorted(self.core.journal.ahead.items())
+            if held.get(origin, 0) < seq and all(peer.held.get(origin, 0) <= held.get(origin, 0) for peer in peers)
+        )
 
     def _compare(self, peer: Peer) -> None:
         """Ask for what the peer had a second ago, and we still lack."""

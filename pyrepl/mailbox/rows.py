@@ -25,9 +25,15 @@ class ClusterRow(NamedTuple):
     root: str = ""
     voted: str = ""
     origin: str = ""
-    """The name in our own dots."""
+    """The name in our own dots. A new database has one of its own, as others may know ops of the one before it."""
     is_fresh: bool = False
     """There is no data yet that others may have (freshness.py)."""
+
+
+def origin_of_new(name: str, unix_ms: int) -> str:
+    """The name in dots of a node whose database is made at this time: the node's, and the last nine digits of the
+    second."""
+    return f"{name}~{unix_ms // 1000 % 10**9}"
 
 
 class BoxRow(NamedTuple):

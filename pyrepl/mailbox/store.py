@@ -155,6 +155,8 @@ Work: TypeAlias = (
 BRINGING: Final = (AddMessage, MendMessage)
 """Works that may need a text of the drop folder."""
 REMOVALS: Final = (RemoveBox, RemoveMessage)
+NAMING: Final = (MakeBox, RenameBox)
+"""Works by which clients see a mailbox under a name that it had not."""
 
 
 class Ended(NamedTuple):

@@ -25,7 +25,7 @@ from pyrepl.mailbox.rows import BoxRow, MessageRow
 from pyrepl.mailbox.saving import Saving
 from pyrepl.mailbox.uids import NO_UID, WHY_NO_UID
 from pyrepl.mailbox.verbs import Command, Copy, Delete, Op, Store, Subscribe
-from pyrepl.mailbox.words import APART, Token, ranges
+from pyrepl.mailbox.words import APART, INBOX, Token, ranges
 
 _Key: TypeAlias = tuple[int, int, tuple[int, ...]]
 
@@ -46,18 +46,19 @@ class Uniting:
         self._mastering: Final = mastering
         self._saving: Final = saving
 
-    def doubles(self, user: str) -> list[Pair]:
-        """The user's mailboxes that want a name which another one has."""
+    def doubles(self, user: str, *, made_so: bool = False) -> list[Pair]:
+        """The user's mailboxes that want a name which another one has. `made_so`: of those that were made under it."""
         by_name: dict[str, list[BoxRow]] = {}
         for guid in view(self._core.rows, user):
             box = self._core.rows.box(guid)
             assert box is not None
-            by_name.setdefault(box.name, []).append(box)
+            if not made_so or box.name == INBOX or box.name_stamp == box.created_stamp:
+                by_name.setdefault(box.name, []).append(box)
         found = []
         for boxes in by_name.values():
             if len(boxes) > 1:
                 counts = Counter({box.guid: sum(1 for _ in self._core.rows.messages(box.guid)) for box in boxes})
-                boxes.sort(key=lambda box: (-counts[box.guid], box.created_stamp, box.guid))
+                boxes.sort(key=lambda box: (box.deleted, -counts[box.guid], box.created_stamp, box.guid))
                 found += [Pair(boxes[0].guid, box.guid) for box in boxes[1:]]
         return found
 
@@ -65,32 +66,32 @@ class Uniting:
         """OK when no two mailboxes of the user want one name; NO if masterships cannot be had."""
         self.unite_then(user, lambda answer: self._core.reply(client, tag, answer), now)
 
-    def unite_then(self, user: str, then: Callable[[Command], None], now: float) -> None:
-        """As `unite`; `then` is called with the answer."""
-        found = self.doubles(user)
+    def unite_then(self, user: str, then: Callable[[Command], None], now: float, *, made_so: bool = False) -> None:
+        """As `unite`, of mailboxes as `doubles` finds them; `then` is called with the answer."""
+        found = self.doubles(user, made_so=made_so)
         if not found:
             then(Ok())
             return
 
         def run(tokens: dict[str, Token], now: float) -> None:
-            why = self._refusal(found[0], tokens)
+            why = self._refusal(found[0], tokens, made_so)
             if why is not None:
                 then(why)
             else:
-                self.unite_then(user, then, now)
+                self.unite_then(user, then, now, made_so=made_so)
 
         def fail(reason: Reason, now: float) -> None:
             then(No(reason=reason))
 
         self._saving.tasks.add(set(found[0]), run, fail, now)
 
-    def _refusal(self, pair: Pair, tokens: dict[str, Token]) -> No | None:
+    def _refusal(self, pair: Pair, tokens: dict[str, Token], made_so: bool) -> No | None:
         """Make one mailbox of two; why that cannot be, if so."""
         if any(token.term == APART for token in tokens.values()):
             return No(reason=Reason.APART)
         stays, goes = (self._core.rows.box(guid) for guid in pair)
         assert stays is not None and goes is not None
-        if pair not in self.doubles(stays.user):
+        if pair not in self.doubles(stays.user, made_so=made_so):
             # Somebody else did something about it meanwhile.
             return None
         ops = self._ops(stays, goes, tokens[stays.guid])

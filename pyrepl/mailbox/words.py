@@ -125,6 +125,11 @@ def parse_origin(word: str) -> str:
     return word
 
 
+def node_of(origin: str) -> str:
+    """The node whose name this is in dots."""
+    return origin.partition("~")[0]
+
+
 def parse_user(word: str) -> str:
     """The name of a user: not empty, no control characters, no `/`, not `.` or `..`: it is a part of a path."""
     text = unescape(word)

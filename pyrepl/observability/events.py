@@ -1558,6 +1558,24 @@ class MailboxSingleCopy(MailboxNotice):
 
 
 @final
+class MailboxGuidClash(MailboxNotice):
+    LEVEL: ClassVar[Level] = Level.WARNING
+    TEXT: ClassVar[str] = (
+        "Mailboxes: guid_clash {about}: two different mails have this GUID, and each node shows the one that it got"
+        " first. The hosts of two Dovecots have one name, or one file was changed: give each host a name of its own"
+    )
+
+
+@final
+class MailboxOpsLost(MailboxNotice):
+    LEVEL: ClassVar[Level] = Level.WARNING
+    TEXT: ClassVar[str] = (
+        "Mailboxes: ops_lost {about}: a disk was lost while what it alone had came here. What has come stays, and all"
+        " members take it from this node"
+    )
+
+
+@final
 class MailboxUidBurned(MailboxNotice):
     LEVEL: ClassVar[Level] = Level.WARNING
     TEXT: ClassVar[str] = "Mailboxes: uid_burned {about}: two messages had this UID, so one of them gets another"

@@ -30,7 +30,9 @@ from pyrepl.errors import ConfigError
 from pyrepl.mailbox.boxes import view
 from pyrepl.mailbox.maildir.layout import LAYOUTS
 from pyrepl.mailbox.node import Node, NodeOptions
+from pyrepl.mailbox.rows import ClusterRow, origin_of_new
 from pyrepl.mailbox.store import StoredBox
+from pyrepl.mailbox.words import node_of
 
 if TYPE_CHECKING:
     from pyrepl.daemon.mailbox.gate_room import GateRoom
@@ -38,6 +40,8 @@ if TYPE_CHECKING:
 _DAY_S: Final = 86_400
 _LOCK_WAIT_S: Final = 2.0
 """For a Dovecot that holds the lock of a mailbox: then the user's works are owed, as others wait."""
+_USERS_AT_ONCE: Final = 10
+"""Whose Maildirs are in memory at a start."""
 _OWED: Final = "what was owed before this start is written first"
 
 
@@ -55,8 +59,10 @@ class Keeping:
             if self._gates is not None:
                 opened.callback(self._gates.close)
             is_new = not rows.cluster().origin
-            origin = rows.cluster().origin or conf.name
-            self.workers: Final = self._workers(conf.place, settings, origin, is_new)
+            if is_new:
+                rows.put_cluster(ClusterRow(origin=origin_of_new(conf.name, clock.unix_ms()), is_fresh=True))
+            name = node_of(rows.cluster().origin)
+            self.workers: Final = self._workers(conf.place, settings, name, is_new)
             store = None if self.workers is None else self.workers.stores[0]
             if self.workers is not None:
                 opened.callback(self.workers.stop)
@@ -96,9 +102,12 @@ class Keeping:
         assert self.workers is not None
         for each in self.workers.stores:
             each.expect(having)
-        stored, refused = await asyncio.get_running_loop().run_in_executor(None, _stored, store, users)
-        self.driver.node.core.recover(stored)
-        return unread | {user: why for user, why in refused.items() if user in having}
+        loop = asyncio.get_running_loop()
+        for at in range(0, len(users), _USERS_AT_ONCE):
+            stored, refused = await loop.run_in_executor(None, _stored, store, users[at : at + _USERS_AT_ONCE])
+            self.driver.node.core.recover(stored)
+            unread |= {user: why for user, why in refused.items() if user in having}
+        return unread
 
     def stop(self) -> None:
         """Close everything; what was not committed is forgotten."""
@@ -116,7 +125,7 @@ class Keeping:
         """Whose name is in the lock files, is dead: everything is begun anew, with another keeper."""
         self.driver.tell(_fail)
 
-    def _workers(self, place: MaildirsPlace | None, settings: Settings, origin: str, is_new: bool) -> Workers | None:
+    def _workers(self, place: MaildirsPlace | None, settings: Settings, name: str, is_new: bool) -> Workers | None:
         if place is None:
             return None
         files, layout = DiskFiles(), LAYOUTS[settings.mailbox_layout]
@@ -126,7 +135,7 @@ class Keeping:
         locks = [
             UidlistLock(files, host, time.sleep, _LOCK_WAIT_S, keeper=keeper) for _ in range(settings.mailbox_workers)
         ]
-        stores = [MaildirStore(files, place, layout, lock, origin, time.sleep, gates) for lock in locks]
+        stores = [MaildirStore(files, place, layout, lock, name, time.sleep, gates) for lock in locks]
         stores[0].prepare(is_new)
         return Workers(stores)
 

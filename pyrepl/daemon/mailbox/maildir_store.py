@@ -93,7 +93,7 @@ class MaildirStore:
         sleep: Callable[[float], None],
         keeper: GateKeeper | None = None,
     ) -> None:
-        """`origin`: the node's name in its dots, as the marker at the root names it. `keeper`: with gates."""
+        """`origin`: the node's name, as the marker at the root names it. `keeper`: with gates."""
         self._files: Final = files
         self._place: Final = place
         self._layout: Final = layout

@@ -209,6 +209,11 @@ def _jump_too_far(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Pulling, "answered", newest)
 
 
+def _ahead_forgotten(patch: pytest.MonkeyPatch) -> None:
+    """Who changes what came by state does not tell others to wait for the ops that brought it."""
+    patch.setattr(Journal, "reaches", lambda self, dots: None)
+
+
 def _never_mended(patch: pytest.MonkeyPatch) -> None:
     """A good text that comes in place of a damaged one is put nowhere."""
     patch.setattr(Core, "mend", lambda self, box, guid, text: self.missing.pop((box, guid), None))
@@ -223,6 +228,7 @@ BUGS: Final[dict[str, Callable[[pytest.MonkeyPatch], None]]] = {
     "a change that crosses another keeps its modseq": _crossing_not_told,
     "a stale ping renews a lease": _stale_ping,
     "after= ignored": _after_ignored,
+    "ahead forgotten": _ahead_forgotten,
     "condition without the mastership": _condition_anywhere,
     "deps without the own lock": _without_own_lock,
     "damage found and not mended": _never_mended,

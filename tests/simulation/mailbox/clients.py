@@ -41,6 +41,8 @@ class Books:
     def __init__(self) -> None:
         self.saved: dict[tuple[str, str], Dot] = {}
         """(mailbox, GUID) of SAVEs that were answered OK -> dot."""
+        self.copied_to: dict[Dot, int] = {}
+        """SAVE that was answered OK -> how many other nodes have it, as the answer said."""
         self.expunged: set[tuple[str, str]] = set()
         """(mailbox, GUID) of EXPUNGEs that were asked for, answered or not."""
         self.copied: set[tuple[str, str]] = set()
@@ -48,6 +50,14 @@ class Books:
         self.number = 0
         self.twins: random.Random | None = None
         """Whether a message is saved that somebody saved before, on whatever node; None if none is."""
+
+    def lose(self, lost: set[Dot]) -> None:
+        """Ops were on one disk alone, which is gone. Those that another node was told to have are not (I12)."""
+        for where, dot in list(self.saved.items()):
+            if dot in lost:
+                if self.copied_to[dot]:
+                    raise Violation("I12", f"{where}, saved by {dot}, was on {self.copied_to[dot]} more, and is lost")
+                del self.saved[where]
 
     def guid_to_save(self, box: str) -> str:
         """A new one, but for twins."""
@@ -64,6 +74,9 @@ class StoreUids:
 
     def __init__(self) -> None:
         self._next: dict[str, int] = {}
+
+    def lose_disk(self) -> None:
+        self._next.clear()
 
     def take(self, box: str, least: int) -> int:
         uid = max(self._next.get(box, 0), least)
@@ -116,9 +129,11 @@ class Client:
 
     def check_patience(self) -> None:
         """I11: whatever was asked is answered in time."""
+        if not self.waits_for:
+            return
         host = self.world.hosts[self.host]
         waited_s = self.world.now - max(self.since, host.thawed_at)
-        if self.waits_for and host.frozen is None and waited_s * host.rate > 2 * LOCK_S + 10.5:
+        if host.frozen is None and waited_s * host.rate > 2 * LOCK_S + 10.5:
             raise Violation("I11", f"{self.name} has waited for {self.waits_for} since {self.since:.3f}")
 
     # What it does
@@ -184,7 +199,8 @@ class Client:
         flags = tuple(self.rng.sample(FLAGS, self.rng.randint(0, 2)))
         guid = self.books.guid_to_save(box.guid)
         where = Box(box.guid, True)
-        return Save(user=USER, box=where, uid=uid, guid=guid, size=9, received=1, flags=flags, sum=(7,))
+        text = int(guid.removeprefix("G"))
+        return Save(user=USER, box=where, uid=uid, guid=guid, size=9, received=1, flags=flags, sum=(text,))
 
     def _send_save(self, box: BoxRow, uid: int) -> None:
         save = self._new_save(box, uid)
@@ -193,6 +209,7 @@ class Client:
             if isinstance(answer, Ok):
                 assert answer.at is not None
                 self.books.saved[box.guid, save.guid] = answer.at
+                self.books.copied_to[answer.at] = answer.acks or 0
                 self._check_copies(answer)
 
         self.say(save, done if self.rng.random() < 0.7 else None, "text", waits=not uid)

@@ -8,12 +8,12 @@ from collections import Counter
 from pyrepl.mailbox.boxes import view
 from pyrepl.mailbox.entries import Pages
 from pyrepl.mailbox.tracker_states import Phase
-from pyrepl.mailbox.verbs import Delete, Op, Renumber
+from pyrepl.mailbox.verbs import Copy, Delete, Expunge, Op, Renumber
 from pyrepl.mailbox.words import Dot
 from tests.simulation.mailbox.clients import Books, Client
 from tests.simulation.mailbox.roaming import Roamer
 from tests.simulation.mailbox.violation import Violation
-from tests.simulation.mailbox.world import SMALL, USER, World
+from tests.simulation.mailbox.world import SMALL, USER, Host, World
 
 STEPS = 300
 INTERRUPTS = 0.2
@@ -24,6 +24,8 @@ ROTS = 0.3
 """Of those in which something breaks, the histories in which texts go bad."""
 TWINS = 0.3
 """Of all histories, those in which messages are saved on several nodes, as an MTA or a copied Maildir brings them."""
+DISKS = 0.15
+"""Of those in which something breaks, the histories in which a node loses its disk."""
 ROAMER = "r"
 QUIET_S = 120.0
 """So long it may take, when all is mended, until nothing happens any more."""
@@ -57,6 +59,11 @@ class History:
             self.rotten = self.rots.choice(self.world.members.keepers)
             self.world.hosts[self.rotten].is_scrubbed = True
         self.interrupts = random.Random(f"interrupts {seed}")
+        self.disks = random.Random(f"disks {seed}")
+        self.loses_at = -1
+        """The step at which a disk is lost; -1 for none."""
+        if not self.calm and self.disks.random() < DISKS:
+            self.loses_at = self.disks.randrange(steps)
         self.books = Books()
         twins = random.Random(f"twins {seed}")
         if twins.random() < TWINS:
@@ -86,7 +93,9 @@ class History:
     def run(self) -> Counter[str]:
         """Raises Violation."""
         self.world.run(4.0)
-        for _ in range(self.steps):
+        for step in range(self.steps):
+            if step == self.loses_at:
+                self._lose_disk(self.disks.choice(self.world.members.keepers))
             self._happen()
             self.world.run(self.world.now + self.rng.expovariate(1 / 0.03))
             for client in self.clients.values():
@@ -149,8 +158,28 @@ class History:
             for other in self.world.members.others(peer):
                 self.world.network.cut(peer, other)
             for client in self.actors:
-                if client.host == host.name and client.may_act():
-                    self.world.seen["interrupted"] += client.store_ahead(self.interrupts)
+                if client.host == host.name and client.may_act() and client.store_ahead(self.interrupts):
+                    self.world.seen["interrupted"] += 1
+                    self._meet_others_first(peer, host.name)
+
+    def _meet_others_first(self, lost: str, by: str) -> None:
+        """The one that was lost comes back to those who know nothing of its state, and then to whom it was lost."""
+        others = [other for other in self.world.members.others(lost) if other != by]
+
+        def back() -> None:
+            for other in others:
+                self.world.network.heal(lost, other)
+            self.world.network.connect()
+
+        self.world.at(self.world.now + self.interrupts.uniform(0.5, 4.0), back)
+
+    def _lose_disk(self, name: str) -> None:
+        self.world.lose_disk(name)
+        self.books.lose(self.world.lost)
+        self.roamer.forget()
+        for client in self.clients.values():
+            if client.host == name:
+                client.uids.lose_disk()
 
     def _forget(self) -> None:
         """As after a month: whatever a node has of tombstones goes, but for what a crash may ask for in a moment."""
@@ -260,6 +289,7 @@ class History:
             all(node.mastering.tracker.has_lease for node in nodes)
             and all(node.core.causal.held == keepers[0].core.causal.held for node in keepers)
             and not any(node.core.unsettled or node.core.causal.count for node in keepers)
+            and all(node.doubles.is_idle for node in keepers)
             and not any(node.core.missing or node.scrubbing.is_under_way for node in keepers)
             and not any(host.store.damaged for host in self.world.hosts.values())
         )
@@ -277,6 +307,7 @@ class History:
             if shown != views[first]:
                 raise Violation("I5", f"{first} and {name} differ: {_difference(views[first], shown)}")
         self._check_masters()
+        self._check_names(self.world.hosts[first])
         self._check_messages()
         self.world.watch.check_conditions()
         if self.calm and any(isinstance(op, Renumber) for op in self._ops()):
@@ -312,6 +343,13 @@ class History:
         found = {op.at: op for host in self.world.hosts.values() for op in host.rows.all_ops()}
         return list(found.values())
 
+    def _check_names(self, host: Host) -> None:
+        """What several nodes made under one name is one mailbox by now."""
+        assert host.node is not None
+        doubles = host.node.uniting.doubles(USER, made_so=True)
+        if doubles:
+            raise Violation("I5", f"{host.name} has mailboxes that were made under one name: {doubles}")
+
     def _check_masters(self) -> None:
         nodes = [host.node for host in self.world.hosts.values() if host.node is not None]
         if not all(node.mastering.tracker.has_lease for node in nodes):
@@ -336,13 +374,14 @@ class History:
 
     def _check_expunged(self) -> None:
         """An EXPUNGE is an op on all nodes; its messages are nowhere, unless a COPY brought them as well."""
-        from pyrepl.mailbox.verbs import Expunge
-
         rows = next(iter(self.world.hosts.values())).rows
-        for op in self._ops():
+        ops = self._ops()
+        united = {(op.to.text, guid) for op in ops if isinstance(op, Copy) for guid in op.guids}
+        copied = self.books.copied | united
+        for op in ops:
             if isinstance(op, Expunge):
                 for guid in op.guids:
-                    if rows.message(op.box.text, guid) and (op.box.text, guid) not in self.books.copied:
+                    if rows.message(op.box.text, guid) and (op.box.text, guid) not in copied:
                         raise Violation("I4", f"{guid} is back")
 
 

@@ -70,6 +70,13 @@ class ModelStore:
         homes = [box for box, messages in self.boxes.items() if guid in messages]
         return bool(homes) and (homes[0], guid) not in self.damaged
 
+    def forget(self, lost: set[Dot]) -> None:
+        """What a crash left here of ops that nobody has any more: an operator has taken it away."""
+        for (box, guid), at in list(self._new.items()):
+            if at in lost:
+                del self._new[box, guid]
+                self.boxes.get(box, {}).pop(guid, None)
+
     def scrub(self, order: ScrubOrder) -> tuple[TextRead, ...]:
         """What reading finds."""
         found = self.boxes.get(order.box, {})

@@ -34,6 +34,11 @@ class Roamer:
         self._cache: dict[str, tuple[int, Seen]] = {}
         """Mailbox -> the highest modseq that it had, and what was in it."""
 
+    def forget(self) -> None:
+        """It has no cache any more, as what it saw may be known to nobody."""
+        self._cache.clear()
+        self._host = ""
+
     def visit(self) -> None:
         """Log in somewhere."""
         host = self._rng.choice(self._world.members.keepers)

@@ -20,6 +20,7 @@ MUST_HAPPEN = {
     "copy OK",
     "crash within",
     "cut",
+    "disk lost",
     "forgotten",
     "freeze",
     "interrupted",
@@ -35,6 +36,7 @@ MUST_HAPPEN = {
     "stranded",
     "text_damaged",
     "tx OK",
+    "united",
 }
 
 

@@ -71,6 +71,11 @@ class Watch:
         if not has_lease and not is_alone and node.mastering.blocks.first(uid, place) != uid:
             raise Violation("I7", f"{node.name} has no lease, and a LOCK may give out {uid}")
 
+    def forget(self, lost: set[Dot]) -> None:
+        """Nobody can know of these ops any more."""
+        for dot in lost:
+            self.made.pop(dot, None)
+
     def check_conditions(self) -> None:
         """Of two on one message in one epoch, the later one knew of the earlier one."""
         newest: dict[tuple[str, str, int], int] = {}

@@ -14,10 +14,12 @@ from pyrepl.mailbox.members import Member, Members
 from pyrepl.mailbox.node import Node, NodeOptions
 from pyrepl.mailbox.root import RootOptions
 from pyrepl.mailbox.root_states import RootState
+from pyrepl.mailbox.rows import ClusterRow, origin_of_new
 from pyrepl.mailbox.sending import Reply, Send
 from pyrepl.mailbox.store import Work
 from pyrepl.mailbox.tracker import TrackerOptions
 from pyrepl.mailbox.verbs import Command
+from pyrepl.mailbox.words import Dot
 from tests.simulation.mailbox.memory_rows import MemoryRows
 from tests.simulation.mailbox.model_store import ModelStore, Uids
 from tests.simulation.mailbox.network import Network
@@ -40,6 +42,10 @@ class Host:
         self.node: Node | None = None
         self.wakes_at = float("inf")
         self.lease_end = float("-inf")
+        self.disks = 1
+        """How many it has had."""
+        self.came: list[tuple[str, str, Command, str]] = []
+        """What members said that has arrived at this moment: sender, tag, command, text."""
         self.frozen: list[Callable[[Node, float], None]] | None = None
         """What came while the node stood still; None while it does not."""
         self.thawed_at = 0.0
@@ -65,6 +71,8 @@ class World:
         self.network.is_alive = lambda name: self.hosts[name].node is not None
         self.on_reply: Callable[[str, Reply], None] = lambda host, reply: None
         self.on_crash: Callable[[str], None] = lambda host: None
+        self.lost: set[Dot] = set()
+        """Ops that were on no other disk than one that is gone."""
         self._queue: list[tuple[float, int, Callable[[], None]]] = []
         self._count = 0
         self._crash_next: str | None = None
@@ -115,12 +123,31 @@ class World:
             return
         self.seen["crash"] += 1
         host.node = host.frozen = None
+        host.came = []
         host.wakes_at = float("inf")
         host.rows.crash()
         for connection in self.network.connections.values():
             if name in connection.ends and connection.is_up:
                 self.network.drop(connection)
         self.on_crash(name)
+
+    def lose_disk(self, name: str) -> None:
+        """The machine is gone with its disk, and another one has its place: what no other node has is lost."""
+        host = self.hosts[name]
+        self.crash(name)
+        self.seen["disk lost"] += 1
+        kept = [other.rows.held() for other in self.hosts.values() if other is not host]
+        gone = {op.at for op in host.rows.all_ops() if op.at is not None}
+        self.lost |= {at for at in gone if all(held.get(at.origin, 0) < at.seq for held in kept)}
+        self.watch.forget(self.lost)
+        for other in self.hosts.values():
+            other.store.forget(self.lost)
+        most_ops = host.rows.most_ops
+        host.disks += 1
+        host.rows, host.store = MemoryRows(), ModelStore(self.uids)
+        host.rows.most_ops = most_ops
+        host.rows.put_cluster(ClusterRow(origin=origin_of_new(name, 1000 * host.disks), is_fresh=True))
+        host.rows.commit()
 
     def crash_at_next_step(self, name: str) -> None:
         """The next time the node does something, it dies in the middle of it."""
@@ -158,14 +185,16 @@ class World:
     def _after(self, host: Host) -> None:
         node = host.node
         assert node is not None
-        works = node.core.works()
+        works, now = node.core.works(), self.clock(host)
         was_changed = host.rows.is_dirty
-        if self._crash_next == host.name and (works or host.rows.is_dirty):
+        if self._crash_next == host.name and (works or was_changed):
             self._crash_within(host, works)
             return
-        host.store.do(works)
+        if works:
+            host.store.do(works)
         host.rows.commit()
-        host.store.do(node.core.removals())
+        if removals := node.core.removals():
+            host.store.do(removals)
         host.store.settle(works)
         node.core.unneeded()
         for send in node.core.sends():
@@ -176,12 +205,13 @@ class World:
             self.seen[notice.name] += 1
             if notice.name == "faulty_mail_process":
                 raise Violation("I10", f"{host.name} refused a SAVE that was in order: {notice.about}")
-        if was_changed or node.mastering.root.lease_end(self.clock(host)) != host.lease_end:
-            self._check(host, node)
+        if was_changed or node.mastering.root.lease_end(now) != host.lease_end:
+            self._check(host, node, now)
         if was_changed:
-            self.watch.look(node, host.rows, self.clock(host), self.now)
-        self._scrub(host, node)
-        self._wake(host, node)
+            self.watch.look(node, host.rows, now, self.now)
+        if host.is_scrubbed:
+            self._scrub(host, node)
+        self._wake(host, node, now)
 
     def _send(self, host: Host, send: Send) -> None:
         """With its text. Who gets one that is not what its line says, hears it without."""
@@ -194,7 +224,7 @@ class World:
         self.network.send(host.name, send.peer, send.tag, command, text)
 
     def _scrub(self, host: Host, node: Node) -> None:
-        order = node.scrubbing.order(0, (), self.clock(host)) if host.is_scrubbed else None
+        order = node.scrubbing.order(0, (), self.clock(host))
         if order is not None:
             reads = host.store.scrub(order)
             done = lambda node, now: node.scrubbing.done(order, reads, 0.001, now)  # noqa: E731
@@ -214,8 +244,8 @@ class World:
             host.store.do(removals[: self.rng.randint(0, len(removals))])
         self.crash(host.name)
 
-    def _wake(self, host: Host, node: Node) -> None:
-        at = max(self.now, node.next_deadline(self.clock(host)) / host.rate)
+    def _wake(self, host: Host, node: Node, now: float) -> None:
+        at = max(self.now, node.next_deadline(now) / host.rate)
         if at < host.wakes_at - 1e-6 or host.wakes_at <= self.now:
             host.wakes_at = at
             self.at(at + 1e-6, lambda: self._tick(host, node, at))
@@ -228,7 +258,21 @@ class World:
     # What comes
 
     def _deliver(self, sender: str, to: str, tag: str, command: Command, text: str) -> None:
-        self.call(to, lambda node, now: node.hear(sender, tag, command, text, now))
+        """What arrives at the same time is told in one round, and committed together, as the driver does."""
+        host = self.hosts[to]
+        if not host.came:
+            self.at(self.now, lambda: self._round(host))
+        host.came.append((sender, tag, command, text))
+
+    def _round(self, host: Host) -> None:
+        came, host.came = host.came, []
+
+        def hear(node: Node, now: float) -> None:
+            for sender, tag, command, text in came:
+                node.hear(sender, tag, command, text, now)
+
+        if came:
+            self.call(host.name, hear)
 
     def _link(self, one: str, other: str, is_up: bool) -> None:
         if is_up:
@@ -240,16 +284,17 @@ class World:
 
     # What must hold at any time
 
-    def _check(self, host: Host, node: Node) -> None:
-        """A row or the lease changed: without either, what held before holds still."""
+    def _check(self, host: Host, node: Node, now: float) -> None:
+        """A row or the lease changed: without either, what held before holds still. What others hold was compared when
+        they came to hold it."""
         root = node.mastering.root
-        host.lease_end = root.lease_end(self.clock(host))
+        host.lease_end = root.lease_end(now)
         if root.is_root and self._roots.setdefault(root.epoch, host.name) != host.name:
             raise Violation("I6", f"{host.name} and {self._roots[root.epoch]} are both the root of {root.epoch}")
-        if root.state is RootState.ROOT and root.has_lease(self.clock(host)):
+        if root.state is RootState.ROOT and root.has_lease(now):
             self._check_alone(host)
-        if any(mine.is_ours for mine in node.mastering.tracker.boxes.values()):
-            self._check_masters()
+        if root.has_lease(now):
+            self._check_masters(host, [mine.box for mine in node.mastering.tracker.boxes.values() if mine.is_ours])
 
     def _check_alone(self, host: Host) -> None:
         for other in self.hosts.values():
@@ -258,13 +303,13 @@ class World:
                 if root.state is RootState.ROOT and root.has_lease(self.clock(other)):
                     raise Violation("I6", f"{host.name} and {other.name} are roots with a lease")
 
-    def _check_masters(self) -> None:
+    def _check_masters(self, host: Host, ours: list[str]) -> None:
         """No mailbox has two masters with a lease."""
-        found: dict[str, str] = {}
-        for host in self.hosts.values():
-            node = host.node
-            if node is None or not node.mastering.root.has_lease(self.clock(host)):
+        for other in self.hosts.values() if ours else ():
+            node = other.node
+            if node is None or other is host or not node.mastering.root.has_lease(self.clock(other)):
                 continue
-            for guid, mine in node.mastering.tracker.boxes.items():
-                if mine.is_ours and found.setdefault(guid, host.name) != host.name:
-                    raise Violation("I6", f"{guid[:6]} is held by {found[guid]} and {host.name}")
+            for guid in ours:
+                theirs = node.mastering.tracker.boxes.get(guid)
+                if theirs is not None and theirs.is_ours:
+                    raise Violation("I6", f"{guid[:6]} is held by {host.name} and {other.name}")

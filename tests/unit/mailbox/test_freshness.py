@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from pyrepl.mailbox.rows import ClusterRow
 from tests.scenario.mailbox.cluster import Cluster, ready, save
 from tests.simulation.mailbox.memory_rows import MemoryRows
 from tests.simulation.mailbox.model_store import ModelStore
@@ -21,6 +22,8 @@ def root(cluster: Cluster, name: str) -> str:
 
 def lose_disk(cluster: Cluster, name: str) -> None:
     cluster.rows[name], cluster.stores[name] = MemoryRows(), ModelStore(cluster.uids)
+    cluster.rows[name].put_cluster(ClusterRow(origin=f"{name}~5", is_fresh=True))
+    cluster.rows[name].commit()
 
 
 @pytest.mark.parametrize(("names", "witnesses"), [("a", ""), ("ab", ""), ("abc", ""), ("abw", "w")])
@@ -106,3 +109,40 @@ def test_a_link_that_went_does_not_count() -> None:
     assert is_fresh(cluster, "a")
     node.freshness.link_up("c", True)
     assert not is_fresh(cluster, "a")
+
+
+def test_who_lost_the_disk_gives_out_no_uid_that_it_gave_out_before() -> None:
+    cluster = ready("abw", "w")
+    cluster.cut("a", "b")
+    cluster.cut("b", "w")
+    cluster.run(8.0)
+    cluster.say("m2>b 1 SAVE alice INBOX " + save("G1"))
+    [box] = cluster.stores["b"].boxes
+    apart, _ = cluster.stores["b"].boxes[box]["G1"]
+    cluster.crash("b")
+    lose_disk(cluster, "b")
+    cluster.start("b")
+    cluster.run(5.0)
+    cluster.cut("a", "b")
+    cluster.cut("b", "w")
+    cluster.run(8.0)
+    cluster.say("m2>b 2 SAVE alice INBOX " + save("G2"))
+    assert cluster.stores["b"].boxes[box]["G2"][0] > apart
+
+
+def test_while_it_is_fresh_it_gives_out_uids_only_in_mailboxes_of_its_own() -> None:
+    cluster = ready("abw", "w")
+    cluster.crash("b")
+    lose_disk(cluster, "b")
+    node = cluster.nodes["b"] = type(cluster.nodes["a"])(
+        "b", cluster.members, cluster.rows["b"], cluster.now, cluster.options
+    )
+    cluster.say("m2>b 1 CREATE alice Work")
+    cluster.run(8.0)
+    cluster.said()
+    cluster.say("m2>b 2 SAVE alice Work " + save("G1"))
+    assert [line for line in cluster.said() if line.startswith("b>m2 2 OK")]
+    cluster.link("b", "a")
+    node.mastering.root.is_fresh = True
+    cluster.say("m2>b 3 LOCK alice INBOX")
+    assert cluster.said()[-1] == "b>m2 3 NO APART"

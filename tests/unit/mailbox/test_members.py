@@ -26,6 +26,8 @@ def test_equal_lists_have_equal_digests() -> None:
 
 
 def test_lists_that_cannot_be() -> None:
+    with pytest.raises(ConfigError, match="stands for another"):
+        Members((Member("a"), Member("a~1")))
     with pytest.raises(ConfigError, match="twice"):
         Members((Member("a"), Member("a")))
     with pytest.raises(ConfigError, match="no node that keeps mail"):

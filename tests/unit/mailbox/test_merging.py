@@ -73,6 +73,12 @@ def test_l1_a_message_that_two_nodes_saved_is_one_and_no_uid_of_either_is_given_
         assert box is not None and box.uidnext == 101
 
 
+def test_two_different_mails_of_one_guid_are_told() -> None:
+    first, other = save("G1", 9, Dot("a", 2)).replaced(sum=(1,)), save("G1", 10, Dot("b", 1)).replaced(sum=(2,))
+    assert merge(first, other)[1].clashed == [(GUID, "G1")]
+    assert merge(first, other.replaced(sum=(1,)))[1].clashed == []
+
+
 def test_a_twin_that_is_left_gets_a_uid_on_which_all_agree() -> None:
     first, twin = save("G1", 9, Dot("a", 2), Token(2, 0)), save("G1", 100, Dot("c", 1))
     expunge = Expunge(user="alice", box=BOX, guids=("G1",), kills=(Dot("a", 2),), at=Dot("b", 1), modseq=2)

@@ -9,6 +9,8 @@ import pytest
 from pyrepl.mailbox.answers import No, Ok, Reason
 from pyrepl.mailbox.entries import Pages, digest, entries
 from pyrepl.mailbox.pulling import PAUSE_S, SILENT_S, SILENT_TEXT_S, Resynced
+from pyrepl.mailbox.resync import LOST_S
+from pyrepl.mailbox.rows import ClusterRow
 from pyrepl.mailbox.verbs import Command, Entry, Fetch, Message, State
 from pyrepl.mailbox.words import Box, Dot, Stamp
 from tests.scenario.mailbox.cluster import Cluster, ready, save
@@ -134,7 +136,7 @@ def test_an_op_about_what_came_by_state_waits_elsewhere_for_what_brought_it() ->
     assert "after=a:" in told and int(told.split("after=a:")[1].split(",")[0].split(" ")[0]) >= 4
 
 
-def test_a_lost_database_is_filled_again_and_goes_on_behind_its_own_numbers() -> None:
+def test_a_lost_database_is_filled_again_and_its_ops_have_another_name() -> None:
     cluster = apart()
     cluster.say("m2>b 1 STORE alice INBOX uids=1 add=work")
     cluster.link("a", "b")
@@ -142,13 +144,42 @@ def test_a_lost_database_is_filled_again_and_goes_on_behind_its_own_numbers() ->
     before = cluster.rows["a"].held()["b"]
     cluster.crash("b")
     cluster.rows["b"], cluster.stores["b"] = MemoryRows(), ModelStore(cluster.uids)
-    cluster.start("b")
+    cluster.rows["b"].put_cluster(ClusterRow(origin="b~5", is_fresh=True))
+    cluster.nodes["b"] = type(cluster.nodes["a"])("b", cluster.members, cluster.rows["b"], cluster.now, cluster.options)
+    # What is done there before it sees the others is lost neither.
+    cluster.say("m2>b 1 CREATE alice New")
+    for other in cluster.members.others("b"):
+        cluster.link("b", other)
     cluster.run(2.0)
     assert cluster.views()[0] == cluster.views()[1] == {"INBOX/G1": (1, ("work",))}
+    assert all("New" in store.names.values() for store in cluster.stores.values())
     cluster.say("m2>b 2 STORE alice INBOX uids=1 add=more")
     cluster.run(1.0)
-    assert cluster.rows["a"].held()["b"] == cluster.rows["b"].held()["b"] == before + 1
+    held = cluster.rows["a"].held()
+    assert held == cluster.rows["b"].held() and held["b"] == before and held["b~5"] >= 2
     assert cluster.views()[0] == {"INBOX/G1": (1, ("more", "work"))}
+
+
+def test_what_nobody_has_any_more_is_given_up_when_all_have_said_so() -> None:
+    cluster = apart()
+    add(cluster, ["G2", "G3"])
+    # b had begun to take these when a's disk was lost.
+    b = cluster.nodes["b"]
+    b.core.journal.reaches([Dot("a", cluster.rows["a"].held()["a"])])
+    cluster.say("m2>b 1 STORE alice INBOX uids=1 add=work")
+    cluster.crash("a")
+    cluster.rows["a"], cluster.stores["a"] = MemoryRows(), ModelStore(cluster.uids)
+    cluster.rows["a"].put_cluster(ClusterRow(origin="a~5", is_fresh=True))
+    b.core.notices()
+    cluster.start("a")
+    cluster.run(2 * LOST_S - 2)
+    assert "ops_lost" not in [notice.name for notice in b.core.notices()]
+    assert cluster.rows["a"].held() != cluster.rows["b"].held()
+    cluster.run(5.0)
+    assert [notice.name for notice in b.core.notices()].count("ops_lost") == 1
+    cluster.run(5.0)
+    assert cluster.rows["a"].held() == cluster.rows["b"].held()
+    assert cluster.views() == [{"INBOX/G1": (1, ("work",))}] * 2
 
 
 def test_nothing_is_taken_from_one_who_knows_ops_of_ours_that_we_do_not() -> None:

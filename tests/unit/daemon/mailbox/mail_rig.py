@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
@@ -68,9 +69,9 @@ class MailProcess:
         return line.decode().rstrip("\n")
 
     async def ask(self, line: str, text: bytes = b"") -> str:
-        """The answer to a line, which is asked with the tag 1."""
+        """The answer to a line, which is asked with the tag 1; without the name of the node's database in dots."""
         self.say(f"1 {line}", text)
-        return (await self.line()).removeprefix("1 ")
+        return re.sub(r"~[0-9]+:", ":", (await self.line()).removeprefix("1 "))
 
     async def save(self, guid: str, text: bytes = b"hello", user: str = "alice") -> str:
         return await self.ask(f"SAVE {user} INBOX guid={guid} size={len(text)} received=1 {{{len(text)}}}", text)
