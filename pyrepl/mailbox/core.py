@@ -326,8 +326,11 @@ class Core:
                 self._answer_told(passed.op.at)
             self.rows.skip_to(dot)
         for at in [at for at in self.lacking if self.causal.has(at)]:
-            text = self.texts.pop(self.lacking.pop(at), None)
+            del self.lacking[at]
+        # Ops that still need one ask for it again.
+        for text in self.texts.values():
             self.let_go((text or NO_TEXT).name)
+        self.texts.clear()
         self._let_go_kept()
         self.drain()
 
