@@ -41,11 +41,14 @@ class Found(NamedTuple):
 
 class FoundBox(NamedTuple):
     """A mailbox as its files have it, by UID. `keywords`: those that a file's name can show here. `unlisted`: so many
-    messages have no UID."""
+    messages have no UID. If not `is_whole`, `messages` are those that may have changed since it was told last, and
+    `gone` those that went."""
 
     messages: tuple[Found, ...]
     keywords: frozenset[str] = frozenset()
     unlisted: int = 0
+    is_whole: bool = True
+    gone: frozenset[str] = frozenset()
 
 
 class Difference(NamedTuple):
@@ -65,7 +68,7 @@ def difference(
     """`token`: under which Dovecot gave out the UIDs that are new. `guard`: so many may be missing at once. `awaited`:
     messages whose ops are to come again."""
     there = {each.guid: each for each in found.messages if each.guid not in awaited}
-    known = {row.guid: row for row in rows.messages(box.guid)}
+    known = _known(rows, box, found)
     again = [row for row in known.values() if row.guid in there and UNPLACED < row.uid < there[row.guid].uid]
     gone = [row for row in known.values() if row.guid not in there and row.uid != UNPLACED]
     missing = len(gone) if len(gone) > guard and 2 * len(gone) > len(known) else 0
@@ -88,6 +91,14 @@ def difference(
         missing,
         any(each.text is None for each in new),
     )
+
+
+def _known(rows: Rows, box: BoxRow, found: FoundBox) -> dict[str, MessageRow]:
+    """The rows that are compared, by GUID."""
+    if found.is_whole:
+        return {row.guid: row for row in rows.messages(box.guid)}
+    named = (rows.message(box.guid, guid) for guid in sorted(found.gone | {each.guid for each in found.messages}))
+    return {row.guid: row for row in named if row is not None}
 
 
 def _is_new(rows: Rows, box: BoxRow, row: MessageRow | None, each: Found) -> bool:

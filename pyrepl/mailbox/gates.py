@@ -70,7 +70,7 @@ class GateWork(enum.Enum):
 
 class GateOrder(NamedTuple):
     """One order. Of messages with a UID at or above `since` the texts are told. `may_list`: those without a UID get
-    one."""
+    one. Without `is_whole` it is enough to tell what may have changed since the mailbox was told last."""
 
     work: GateWork
     user: str
@@ -78,6 +78,7 @@ class GateOrder(NamedTuple):
     since: int = 0
     may_list: bool = False
     uidnext: int = 0
+    is_whole: bool = True
 
 
 class GateResult(NamedTuple):
@@ -107,6 +108,8 @@ class Gate:
         """The order of this state was told, and has not ended."""
         self.needs_texts = False
         """There are new messages of which more has to be told."""
+        self.is_compared = False
+        """The rows have all that the store told last, so that it is enough to hear what has changed since."""
         self.has_changed = False
         self.again_at = float("inf")
         self.wanted_at = float("inf")
@@ -257,11 +260,12 @@ class Gates:
         gate.is_asked = False
         if result.is_busy or result.why:
             gate.again_at = now + (BUSY_S if result.is_busy else RETRY_S)
+            gate.is_compared &= result.is_busy
             self._tell_failed(gate, box, result.why or gate.why)
             return
         gate.why = ""
         if result.found is not None and self._adopt(gate, box, result.found, now):
-            gate.needs_texts, gate.again_at = True, now
+            gate.again_at = now
             return
         gate.needs_texts = False
         if result.found is not None and not result.found.unlisted:
@@ -392,17 +396,23 @@ class Gates:
         since = 0 if gate.needs_texts else box.uidnext
         # The next UID of a gate that was not opened under this LOCK may be one that others give out.
         may_list = token is not None and gate.box not in self._unlooked
-        return GateOrder(work, box.user, box.guid, since, may_list)
+        is_whole = not gate.is_compared or box.guid in self.allowed or box.guid in self._core.merger.kept
+        return GateOrder(work, box.user, box.guid, since, may_list, is_whole=is_whole)
 
     def _adopt(self, gate: Gate, box: BoxRow, found: FoundBox, now: float) -> bool:
-        """What Dovecot did becomes ops. Are there new messages of which more has to be told first?"""
+        """What Dovecot did becomes ops. Has more to be told first: of new messages, or of all, as many are gone?"""
+        gate.is_compared = False
+        if not found.is_whole and len(found.gone) > self._guard:
+            return True
         token = self._token(box.guid)
         guard = len(found.messages) + 2**32 if box.guid in self.allowed else self._guard
         token_found = token or Token(self._mastering.root.epoch, APART)
         awaited = self._core.merger.kept.get(box.guid, {})
         differs = difference(self._core.rows, box, found, token_found, guard, awaited)
         if differs.lacks_texts and not gate.needs_texts:
+            gate.needs_texts = True
             return True
+        gate.is_compared = not awaited and not differs.missing
         self.allowed.discard(box.guid)
         self._warn(gate, box, differs)
         self._core.do(differs.expunges)

@@ -181,7 +181,7 @@ class MaildirStore:
     def _gate(self, box: OpenBox, order: GateOrder) -> FoundBox | None:
         assert self._keeper is not None, "a store without gates"
         if order.work is GateWork.LOOK:
-            return box.look(order.since, order.may_list)
+            return box.look(order.since, order.may_list, is_whole=order.is_whole)
         if order.work is GateWork.OPEN:
             self._keeper.open(box.folder)
             box.open_gate(order.uidnext)
@@ -189,7 +189,7 @@ class MaildirStore:
         self._keeper.follow(order.box, box.folder)
         box.shut_gate()
         self._keeper.shut(box.folder)
-        return box.found(order.since, order.may_list)
+        return box.found(order.since, order.may_list, is_whole=order.is_whole)
 
     def folders(self, order: FolderOrder) -> FolderResult:
         """Which mailboxes a user has, and what is subscribed."""

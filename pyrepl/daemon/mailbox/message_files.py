@@ -9,7 +9,7 @@ from contextlib import suppress
 from typing import Final, final
 
 from pyrepl.daemon.mailbox.files import Files, exchange
-from pyrepl.mailbox.maildir.filename import Name, parse, render
+from pyrepl.mailbox.maildir.filename import Name, base_of, parse, render
 
 CUR: Final = b"cur"
 NEW: Final = b"new"
@@ -45,6 +45,11 @@ class MessageFiles:
     def bases(self) -> set[bytes]:
         """Of all messages that are there."""
         return set(self._places)
+
+    @property
+    def places(self) -> dict[bytes, tuple[bytes, bytes]]:
+        """Base -> where it is, of all messages; a copy."""
+        return dict(self._places)
 
     def find(self, base: bytes) -> Name | None:
         """The name of a message; None if it is not there."""
@@ -100,7 +105,7 @@ class MessageFiles:
         self._places = {base: place for base, place in self._places.items() if place[0] != subfolder}
         for name in names:
             if not name.startswith(b"."):
-                self._places[parse(name).base] = (subfolder, name)
+                self._places[base_of(name)] = (subfolder, name)
         self._listed_ns[subfolder] = mtime_ns
 
     def _path(self, *parts: bytes) -> bytes:

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from itertools import takewhile
 from typing import Final, NamedTuple, final
 
 from pyrepl.daemon.mailbox.aside import Aside
@@ -68,6 +69,15 @@ class Listing(NamedTuple):
     """The flags that a file's name can show."""
 
 
+class _Told(NamedTuple):
+    """What the files were like when it was told what is there."""
+
+    places: dict[bytes, tuple[bytes, bytes]]
+    last_uid: int
+    whole_loads: int
+    keywords: dict[int, str]
+
+
 @final
 class OpenBox:
     """The mailbox in one folder; what it knows of it is brought up to date under the lock."""
@@ -84,6 +94,7 @@ class OpenBox:
         self._keywords: Final = BoxKeywords(files, folder)
         self._aside: Final = aside
         self._looked_twice = False
+        self._told: _Told | None = None
 
     def load(self) -> None:
         """See what changed. Raises OSError, CorruptData, OtherBox."""
@@ -115,8 +126,7 @@ class OpenBox:
                 unlisted.discard(entry.base)
                 flags = flags_of(name.letters, self._keywords.known)
                 found.append(Message(entry.uid, entry.guid, flags, self._messages.path(entry.base)))
-        carried = frozenset(SYSTEM) | frozenset(self._keywords.known.names.values())
-        return Listing(self.uidvalidity, self.next_uid, tuple(found), frozenset(unlisted), carried)
+        return Listing(self.uidvalidity, self.next_uid, tuple(found), frozenset(unlisted), self._carried)
 
     # The gate
 
@@ -124,11 +134,11 @@ class OpenBox:
         """Keep the lock. Raises OSError, LockBusy."""
         self._lock.shut(self.folder)
 
-    def look(self, since: int, may_list: bool) -> FoundBox:
+    def look(self, since: int, may_list: bool, *, is_whole: bool = True) -> FoundBox:
         """What is there between two changes of a Dovecot. Raises OSError, CorruptData, OtherBox, LockBusy."""
         self._lock.take(self.folder)
         try:
-            return self.found(since, may_list)
+            return self.found(since, may_list, is_whole=is_whole)
         finally:
             self._lock.release(self.folder)
 
@@ -139,21 +149,61 @@ class OpenBox:
             self._list.append([], uidnext)
         self._lock.open(self.folder)
 
-    def found(self, since: int, may_list: bool) -> FoundBox:
-        """What is there, while we have the lock. Messages without a UID get one, if that may be. Raises OSError,
-        CorruptData, OtherBox."""
-        listing = self.listing()
-        if listing.unlisted and may_list:
-            new = [Entry(self.next_uid + place, base) for place, base in enumerate(sorted(listing.unlisted))]
+    def found(self, since: int, may_list: bool, *, is_whole: bool = True) -> FoundBox:
+        """What is there, while we have the lock. Messages without a UID get one, if that may be. Without `is_whole`
+        what may have changed since it was told last, if that is known. Raises OSError, CorruptData, OtherBox."""
+        told, self._told = self._told, None
+        self.load()
+        # Two changes within one tick of the clock leave one time, and nothing tells of the second later.
+        self._look_twice()
+        unlisted = self._list.without_line(self._messages.bases())
+        if unlisted and may_list:
+            new = [Entry(self.next_uid + place, base) for place, base in enumerate(sorted(unlisted))]
             self._list.append(new, self.next_uid)
-            listing = self.listing()
+        if is_whole or told is None or (told.whole_loads, told.keywords) != (self._list.whole_loads, self._names):
+            found = self._found_whole(since)
+        else:
+            found = self._found_since(told, since)
+        last = next(reversed(self._list.entries), 0)
+        self._told = _Told(self._messages.places, last, self._list.whole_loads, self._names)
+        return found
+
+    def _found_whole(self, since: int) -> FoundBox:
+        listing = self.listing()
         found = tuple(
-            Found(each.uid, to_text(each.guid), each.flags, self._told(each.path) if each.uid >= since else None)
+            Found(each.uid, to_text(each.guid), each.flags, self._text_of(each.path) if each.uid >= since else None)
             for each in listing.messages
         )
         return FoundBox(found, listing.carried, len(listing.unlisted))
 
-    def _told(self, path: bytes) -> Text:
+    def _found_since(self, told: _Told, since: int) -> FoundBox:
+        """Messages whose files or lines are others than were told."""
+        places = self._messages.places
+        changed = {base for base, _ in places.items() ^ told.places.items()}
+        known = (self._list.of_base(base) for base in changed)
+        new = takewhile(lambda entry: entry.uid > told.last_uid, reversed(self._list.entries.values()))
+        guids = {entry.guid for entry in (*known, *new) if entry is not None}
+        there = {guid: present[-1] for guid in guids if (present := self._present(stored_guid(guid)))}
+        found = []
+        for guid, entry in there.items():
+            name, path = self._messages.find(entry.base), self._messages.path(entry.base)
+            assert name is not None
+            flags = flags_of(name.letters, self._keywords.known)
+            found.append(Found(entry.uid, to_text(guid), flags, self._text_of(path) if entry.uid >= since else None))
+        gone = frozenset(map(to_text, guids - there.keys()))
+        unlisted = len(self._list.without_line(places.keys()))
+        return FoundBox(tuple(sorted(found)), self._carried, unlisted, is_whole=False, gone=gone)
+
+    @property
+    def _names(self) -> dict[int, str]:
+        return self._keywords.known.names
+
+    @property
+    def _carried(self) -> frozenset[str]:
+        """The flags that a file's name can show."""
+        return frozenset(SYSTEM) | frozenset(self._names.values())
+
+    def _text_of(self, path: bytes) -> Text:
         found, data = self._files.stat(path), self._files.read(path)
         assert found is not None
         return Text(len(data), found.mtime_ns // 1_000_000_000, sums_of(data))

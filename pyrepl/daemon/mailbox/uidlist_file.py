@@ -6,6 +6,7 @@ whoever calls anything but `load`.
 
 from __future__ import annotations
 
+from collections.abc import Set
 from typing import Final, final
 
 from pyrepl.daemon.mailbox.files import Files, replace
@@ -44,7 +45,9 @@ class UidlistFile:
         self.entries: dict[int, Entry] = {}
         """By UID, ascending."""
         self._by_guid: dict[bytes, list[Entry]] = {}
-        self._bases: set[bytes] = set()
+        self._by_base: dict[bytes, Entry] = {}
+        self.whole_loads = 0
+        """How often it was read as a whole: what was known of it before is void."""
 
     @property
     def next_uid(self) -> int:
@@ -56,7 +59,15 @@ class UidlistFile:
         return self._by_guid.get(guid, [])
 
     def has_base(self, base: bytes) -> bool:
-        return base in self._bases
+        return base in self._by_base
+
+    def of_base(self, base: bytes) -> Entry | None:
+        """The line of a file, if it has one."""
+        return self._by_base.get(base)
+
+    def without_line(self, bases: Set[bytes]) -> set[bytes]:
+        """Those of these files that have none."""
+        return set(bases - self._by_base.keys())
 
     def load(self) -> None:
         """Read what is new in it. Raises FileNotFoundError and other OSErrors, CorruptData."""
@@ -117,7 +128,8 @@ class UidlistFile:
 
     def _take(self, whole: Uidlist, data: bytes, inode: int) -> None:
         self.header, self._inode, self._torn = whole.header, inode, False
-        self.entries, self._by_guid, self._bases = {}, {}, set()
+        self.entries, self._by_guid, self._by_base = {}, {}, {}
+        self.whole_loads += 1
         self._note(list(whole.entries))
         self._read_bytes = 0
         self._read_to(data)
@@ -132,7 +144,7 @@ class UidlistFile:
         for entry in entries:
             self.entries[entry.uid] = entry
             self._by_guid.setdefault(stored_guid(entry.guid), []).append(entry)
-            self._bases.add(entry.base)
+            self._by_base[entry.base] = entry
 
 
 def create(files: Files, folder: bytes, uidvalidity: int, guid: bytes, uidnext: int) -> None:

@@ -113,9 +113,10 @@ class UidlistLock:
             try:
                 self._files.write_new(path, text)
             except FileExistsError:
-                unreadable_s = self._unreadable.get(path, 0.0) + self._pause_s if self._is_unreadable(path) else 0.0
+                owner = self._owner(path)
+                unreadable_s = self._unreadable.get(path, 0.0) + self._pause_s if self._is_unreadable(owner) else 0.0
                 self._unreadable[path] = unreadable_s
-                if not self._override(path, unreadable_s >= _TORN_S):
+                if not self._override(path, owner, unreadable_s >= _TORN_S):
                     self._sleep(self._pause_s)
             else:
                 self._unreadable.pop(path, None)
@@ -155,9 +156,8 @@ class UidlistLock:
                 path += _GOING
             self._files.unlink(path)
 
-    def _override(self, path: bytes, is_torn: bool) -> bool:
-        """Remove the lock of a dead owner; was there one?"""
-        text = self._owner(path)
+    def _override(self, path: bytes, text: bytes, is_torn: bool) -> bool:
+        """Remove the lock of a dead owner, which is called `text`; was there one?"""
         found = _OWNER.fullmatch(text)
         # A lock with our own name that we do not hold is that of a process that had our pid before us.
         is_ours = text == self._text or is_torn
@@ -167,9 +167,9 @@ class UidlistLock:
             self._files.unlink(path)
         return True
 
-    def _is_unreadable(self, path: bytes) -> bool:
+    def _is_unreadable(self, text: bytes) -> bool:
         """Is it just being written, or what a power cut left of one of this host?"""
-        found = _OWNER.fullmatch(self._owner(path))
+        found = _OWNER.fullmatch(text)
         return found is None or (found[2] != self._hostname and self._hostname.startswith(found[2]))
 
     def _owner(self, path: bytes) -> bytes:

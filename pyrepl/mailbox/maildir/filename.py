@@ -55,6 +55,11 @@ def parse(name: bytes) -> Name:
     return Name(base, sorted_letters(found[0]), info[found.end() :])
 
 
+def base_of(name: bytes) -> bytes:
+    """The base of any name, as `parse` has it."""
+    return name.partition(b":")[0]
+
+
 def render(name: Name) -> bytes:
     """The name in cur/, where each has its `:2,`."""
     return name.base + _INFO + name.letters + name.tail

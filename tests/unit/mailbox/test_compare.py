@@ -115,3 +115,12 @@ def test_a_message_whose_op_comes_again_is_nobodys_new_one() -> None:
     rig = Rig()
     found = FoundBox((as_found(1, text=TEXT),))
     assert difference(rig.core.rows, rig.box, found, TOKEN, 100, {"G1": 1}).saves == []
+
+
+def test_of_a_part_only_what_is_named_is_compared() -> None:
+    rig = Rig(4)
+    found = FoundBox((as_found(2, "\\Seen"), as_found(9, text=TEXT)), is_whole=False, gone=frozenset({"G3", "G7"}))
+    differs = difference(rig.core.rows, rig.box, found, TOKEN, 100)
+    [expunge], [save], [store] = differs.expunges, differs.saves, differs.stores
+    assert (expunge.guids, save.guid, store.guids, store.add) == (("G3",), "G9", ("G2",), ("\\Seen",))
+    assert differs.missing == 0

@@ -365,3 +365,30 @@ def test_what_was_told_is_in_the_rows_when_it_was_looked_at() -> None:
     rig.see(RELEASED)
     assert rig.gates.has_looked(GUID, number) and rig.gates.unlooked(mark) == {}
     assert rig.gates.has_looked("9" * 32, 99), "what is gone is not waited for"
+
+
+def test_a_mailbox_is_told_whole_until_the_rows_have_all_of_it() -> None:
+    rig = Rig()
+    rig.see(READS)
+    rig.found = mail(1, 2, 3, 4, 5)
+
+    def looks() -> list[bool]:
+        rig.see(RELEASED)
+        return [order.is_whole for order in rig.orders]
+
+    assert looks() == [False], "it was whole when the gate was shut"
+    rig.found = FoundBox((), is_whole=False, gone=frozenset({"G1", "G2", "G3", "G4"}))
+    rig.gates.seen(GUID, RELEASED, rig.now)
+    rig.round()
+    [part] = rig.round()
+    rig.found = mail(5)
+    [whole] = rig.round()
+    assert (part.is_whole, whole.is_whole, whole.since) == (False, True, 6), "more than may be missing at once are gone"
+    assert rig.notices[-1].name == "expunge_guard" and looks() == [True], "as long as they are missing"
+    rig.found = mail(1, 2, 3, 4, 5)
+    assert looks() == [True] and looks() == [False]
+    rig.gates.seen(GUID, RELEASED, rig.now)
+    rig.round()
+    rig.round(GateResult(why="no disk"))
+    rig.now += RETRY_S
+    assert [order.is_whole for order in rig.round()] == [True], "what was told may have been lost"

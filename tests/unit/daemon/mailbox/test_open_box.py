@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import random
+
 import pytest
 
 from pyrepl.daemon.mailbox.aside import Aside
 from pyrepl.daemon.mailbox.open_box import Listing, OpenBox, OtherBox
 from pyrepl.daemon.mailbox.uidlist_file import create
 from pyrepl.daemon.mailbox.uidlist_lock import UidlistLock
+from pyrepl.mailbox.compare import Found
 from pyrepl.mailbox.maildir.letters import SYSTEM
 from pyrepl.mailbox.store import AddMessage, MoveMessage, Outcome, RemoveMessage, SetFlags
 from tests.unit.daemon.mailbox.model_disk import ModelDisk
@@ -135,3 +138,69 @@ def test_a_message_is_on_disk_in_its_new_place_before_it_leaves_the_old(disk: Mo
     assert shown.endswith(b":2,S")
     assert calls.index(("link", shown)) < calls.index(("sync", b"/box/cur")) < calls.index(("unlink", folder + b"/b"))
     assert ([message.uid for message in box.listing().messages], box.aside()) == ([5], ["a"])
+
+
+def _opened(disk: ModelDisk) -> OpenBox:
+    lock = UidlistLock(disk, b"host", lambda _: None, 2.0, lambda pid: True)
+    return OpenBox(disk, b"/box", GUID, lock, Aside(disk, b"", GUID))
+
+
+def _change(chance: random.Random, disk: ModelDisk, box: OpenBox, number: int) -> None:
+    """Something that a Dovecot does, or we."""
+    files = [b"/box/cur/" + name for name in disk.names(b"/box/cur")]
+    base, uid = b"m%d" % number, box.listing().next_uid
+    what = chance.choice(["save", "deliver", "flag", "expunge", "work", "move", "remove", "rewrite", "keyword"])
+    if what == "save":
+        disk.write_new(b"/box/cur/" + base + b":2,", b"x")
+        disk.append(b"/box/dovecot-uidlist", b"%d :%b\n" % (uid, base))
+    elif what == "deliver":
+        disk.write_new(b"/box/new/" + base, b"x")
+    elif what == "work":
+        box.perform([_add(base.decode(), uid)], lambda work: b"/text")
+    elif what == "keyword":
+        box.perform([SetFlags("u", "b", "m1", (f"k{number % 4}",))], lambda work: None)
+    elif what == "rewrite":
+        disk.write_new(b"/box/other", disk.read(b"/box/dovecot-uidlist"))
+        disk.rename(b"/box/other", b"/box/dovecot-uidlist")
+    elif files:
+        path = chance.choice(files)
+        name = path.rpartition(b"/")[2].partition(b":")[0]
+        if what == "flag":
+            disk.rename(path, b"/box/cur/%b:2,%b" % (name, chance.choice([b"", b"F", b"FS", b"a"])))
+        elif what == "expunge":
+            disk.unlink(path)
+        elif what == "move":
+            box.perform([MoveMessage("u", "b", name.decode(), uid)], lambda work: None)
+        else:
+            box.perform([RemoveMessage("u", "b", name.decode())], lambda work: None)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_what_has_changed_makes_of_what_was_told_what_is_there(disk: ModelDisk, seed: int) -> None:
+    chance, box = random.Random(seed), _opened(disk)
+    known: dict[str, Found] = {}
+    parts = 0
+    for number in range(60):
+        for step in range(chance.randrange(3)):
+            _change(chance, disk, box, 10 * number + step)
+        found = box.found(2**32, chance.random() < 0.5, is_whole=False)
+        if found.is_whole:
+            known.clear()
+        assert not found.gone & {each.guid for each in found.messages}
+        known = {guid: each for guid, each in known.items() if guid not in found.gone}
+        known |= {each.guid: each for each in found.messages}
+        whole = _opened(disk).found(2**32, False)
+        assert known == {each.guid: each for each in whole.messages}
+        assert (found.keywords, found.unlisted) == (whole.keywords, whole.unlisted)
+        parts += not found.is_whole
+    assert parts > 5
+
+
+def test_of_what_is_new_the_texts_are_told_and_of_what_is_as_it_was_nothing(disk: ModelDisk, box: OpenBox) -> None:
+    box.perform([_add("a", 1), _add("b", 2)], lambda work: b"/text")
+    assert [each.text is not None for each in box.found(2, False).messages] == [False, True]
+    assert box.found(3, False, is_whole=False).messages == ()
+    disk.write_new(b"/box/new/c", b"four")
+    found = box.found(3, True, is_whole=False)
+    assert [(each.uid, each.text and each.text.size) for each in found.messages] == [(3, 4)]
+    assert len(box.found(1, True, is_whole=True).messages) == 3

@@ -40,6 +40,8 @@ def test_lines_are_appended_and_known(disk: ModelDisk, file: UidlistFile) -> Non
     assert disk.read(PATH) == FIRST + b"3 :a\n5 Ga :b\n"
     assert [entry.uid for entry in file.of_guid(b"a")] == [3, 5]
     assert file.has_base(b"b") and not file.has_base(b"c") and file.next_uid == 6
+    assert file.of_base(b"b") == Entry(5, b"b", b"a") and file.of_base(b"c") is None
+    assert file.without_line({b"b", b"c"}) == {b"c"}
     file.append([], 6)
     file.load()
     assert list(file.entries) == [3, 5]
@@ -54,11 +56,11 @@ def test_what_dovecot_appends_is_read(disk: ModelDisk, file: UidlistFile) -> Non
 
 def test_a_list_that_was_written_anew_is_read_whole_even_in_one_inode(disk: ModelDisk, file: UidlistFile) -> None:
     file.append([Entry(3, b"a")], 4)
-    inode = disk.stat(PATH)
+    inode, before = disk.stat(PATH), file.whole_loads
     assert inode is not None
     disk._data[inode.inode][:] = FIRST + b"3 :x\n7 :yyyy\n"
     file.load()
-    assert [entry.base for entry in file.entries.values()] == [b"x", b"yyyy"]
+    assert [entry.base for entry in file.entries.values()] == [b"x", b"yyyy"] and file.whole_loads == before + 1
 
 
 def test_a_higher_next_uid_is_written_into_the_header(disk: ModelDisk, file: UidlistFile) -> None:

@@ -27,6 +27,7 @@ SIZE = 15
 def test_a_name_is_its_base_its_letters_and_the_rest(data: bytes, name: Name) -> None:
     assert filename.parse(data) == name
     assert filename.parse(filename.render(name)) == name
+    assert filename.base_of(data) == name.base
 
 
 def test_a_name_in_new_has_no_letters() -> None:
