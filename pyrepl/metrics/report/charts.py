@@ -9,7 +9,7 @@ shown in UTC. Each function returns None when there is nothing to show.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from typing import Any, Final, TypeAlias
 
 from pyrepl.metrics.report import words
@@ -26,12 +26,15 @@ MOST_PHASES: Final = 25
 MOST_LANES: Final = 40
 """Pairs of the timeline: those that were out of step longest."""
 
+UNKNOWN: Final = "unknown"
+"""The mode of a full sync of which no log tells it."""
 MODE_COLORS: Final[dict[str, str]] = {
     "continue": "var(--partial)",
     "full_disk": "var(--disk)",
     "full_diskless": "var(--diskless)",
     "rdb_channel": "var(--channel)",
     "dual_channel": "var(--dual)",
+    UNKNOWN: "var(--text)",
     "failed": "var(--bad)",
 }
 PHASE_COLORS: Final = ("var(--p1)", "var(--p2)", "var(--p3)", "var(--p4)", "var(--p5)")
@@ -110,16 +113,25 @@ def lanes(report: Report) -> list[str]:
     return sorted(sorted(out, key=lambda name: (-out[name], name))[:MOST_LANES])
 
 
+def is_thinned(report: Report) -> bool:
+    """Are the lanes' syncs too many to draw the partial ones too?"""
+    return len(_in_lanes(report, "syncs", set(lanes(report)))) > MOST_SYNCS
+
+
+def _in_lanes(report: Report, table: str, drawn: Set[str]) -> list[Row]:
+    return [row for row in report.rows(table) if pair(row) in drawn]
+
+
 def timeline(report: Report) -> Spec | None:
     """Swim lanes: one lane a pair, a bar a sync or a loop, a tick a link that was cut."""
     shown = lanes(report)
     drawn = set(shown)
-    syncs = [row for row in report.rows("syncs") if pair(row) in drawn]
+    syncs = _in_lanes(report, "syncs", drawn)
     if len(syncs) > MOST_SYNCS:
         syncs = [row for row in syncs if word(row, "mode") != "continue" or row.get("ok") is False]
     rows = collapsed(syncs)[-MOST_SYNCS:]
     bars = [_bar(row, count) for row, count in rows]
-    cuts = [_cut(row) for row in report.rows("cuts")[-MOST_SYNCS:] if pair(row) in drawn]
+    cuts = [_cut(row) for row in _in_lanes(report, "cuts", drawn)[-MOST_SYNCS:]]
     if not bars and not cuts:
         return None
     used = {item["lane"] for item in (*bars, *cuts)}
@@ -136,7 +148,7 @@ def timeline(report: Report) -> Spec | None:
         "type": "nominal",
         "title": None,
         "scale": {"domain": kinds, "range": [MODE_COLORS[kind] for kind in kinds]},
-        "legend": {"labelExpr": _labels({kind: words.mode(kind) for kind in kinds})},
+        "legend": {"labelExpr": _labels({kind: _named(kind) for kind in kinds})},
     }
     layers: list[Spec] = [
         {
@@ -172,6 +184,10 @@ def timeline(report: Report) -> Spec | None:
     return chart([], {"step": step}, layer=layers, usermeta={"lane": "lane", "lanes": shown})
 
 
+def _named(kind: str) -> str:
+    return "full, mode unknown" if kind == UNKNOWN else words.mode(kind)
+
+
 def _bar(row: Row, count: int) -> Spec:
     failed = row.get("ok") is False
     loop = f", {count} times in a row" if count > 1 else ""
@@ -183,8 +199,8 @@ def _bar(row: Row, count: int) -> Spec:
         "lane": pair(row),
         "from": ms(begin),
         "to": ms(max(end, begin + 1000)),
-        "kind": "failed" if failed else word(row, "mode"),
-        "what": words.mode(word(row, "mode")) + (", failed" if failed else "") + loop,
+        "kind": "failed" if failed else word(row, "mode", UNKNOWN),
+        "what": _named(word(row, "mode", UNKNOWN)) + (", failed" if failed else "") + loop,
         "began": words.time(begin),
         "took": words.span((end - begin) / 1e6 if row.get("end_us") else None),
         "moved": words.size(real(row, "bytes")),

@@ -27,6 +27,7 @@ _KINDS: Final = {
     "output_buffer": "cut and gone",
 }
 """Kinds of advice that tell of something that goes on, in words."""
+_WHOLE_MINUTES: Final = 1000
 _SURE: Final = {"measured": "measured", "estimated": "estimated", "lower_bound": "at least"}
 
 
@@ -117,15 +118,22 @@ def costs(report: Report) -> list[Tile]:
     again = words.size(_sum(rows, "resent_bytes")) + (" or more" if unknown else "")
     memory = f", {words.size(most)} of memory at most" if most is not None else ""
     return [
-        Tile(f"{_minutes(rows):,.1f}", "replica-minutes out of step", "bad" if _sum(rows, "out_now") else ""),
+        Tile(_minutes(rows), "replica-minutes out of step", "bad" if _sum(rows, "out_now") else ""),
         Tile(again, "sent again by full resyncs"),
         Tile(words.count(forks), f"forks for replicas{memory}"),
         Tile(words.share(share), f"of {fulls:,.0f} full resyncs were avoidable", _tone(share)),
     ]
 
 
-def _minutes(rows: Sequence[Row]) -> float:
-    return _sum(rows, "out_s") / 60
+def out_now(report: Report) -> int:
+    """How many replicas were without the stream when the logs ended, for however short a time."""
+    return round(_sum(report.rows("costs"), "out_now"))
+
+
+def _minutes(rows: Sequence[Row]) -> str:
+    """In tenths, as long as these are seen."""
+    minutes = _sum(rows, "out_s") / 60
+    return f"{minutes:,.1f}" if minutes < _WHOLE_MINUTES else f"{minutes:,.0f}"
 
 
 def _sum(rows: Sequence[Row], column: str) -> float:

@@ -11,10 +11,10 @@ import pytest
 import vl_convert
 
 from pyrepl.metrics.report import charts, lines
-from pyrepl.metrics.report.model import Row
+from pyrepl.metrics.report.model import Row, pair
 from pyrepl.metrics.report.page import drawings
 from pyrepl.metrics.report.words import MODES
-from tests.unit.metrics.report.sample import empty, report
+from tests.unit.metrics.report.sample import empty, report, syncs
 
 CSS = Path(charts.__file__).with_name("templates") / "report.css"
 
@@ -42,7 +42,7 @@ def test_every_colour_is_one_of_the_pages() -> None:
     assert len(used) > 14
     for part in (light, dark, paper):
         assert used <= set(re.findall(r"(--[a-z0-9]+):", part)), part[:60]
-    assert set(MODES) | {"failed"} == set(charts.MODE_COLORS)
+    assert set(MODES) | {charts.UNKNOWN, "failed"} == set(charts.MODE_COLORS)
 
 
 def _media() -> list[str]:
@@ -71,6 +71,25 @@ def test_of_very_many_syncs_the_partial_ones_are_left_out(monkeypatch: pytest.Mo
     spec = charts.timeline(report())
     assert spec is not None
     assert len(layer(spec, 0)) == 13 and "continue" not in {bar["kind"] for bar in layer(spec, 0)}
+    assert charts.is_thinned(report())
+    monkeypatch.setattr(charts, "MOST_SYNCS", 43)
+    assert not charts.is_thinned(report())
+
+
+def test_full_syncs_of_which_the_mode_is_not_told_are_drawn() -> None:
+    spec = charts.timeline(report(syncs=[dict(row) | {"mode": None} for row in syncs()[:3]]))
+    assert spec is not None
+    assert [(bar["kind"], bar["what"]) for bar in layer(spec, 0)] == [("unknown", "full, mode unknown")] * 3
+    assert spec["layer"][0]["encoding"]["color"]["scale"]["domain"] == ["unknown"]
+
+
+def test_of_many_cuts_those_of_the_lanes_are_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(charts, "MOST_SYNCS", 8)
+    other = dict(report().rows("cuts")[0]) | {"node": "elsewhere", "replica": "nobody"}
+    monkeypatch.setattr(charts, "lanes", lambda _: sorted({pair(row) for row in report().rows("syncs")}))
+    spec = charts.timeline(report(cuts=[*report().rows("cuts"), *[other] * 20]))
+    assert spec is not None
+    assert len(layer(spec, 1)) == 8
 
 
 def test_the_slowest_syncs_by_their_phases() -> None:

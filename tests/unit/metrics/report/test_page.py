@@ -85,6 +85,12 @@ def test_tiles_tell_how_grave_it_is() -> None:
     assert len(tiles(empty())) == 7
 
 
+def test_nothing_that_is_broken_is_not_said_of_replicas_that_were_out_when_the_logs_ended() -> None:
+    rows: list[Row] = [{"node": "m", "out_now": 2, "out_s": 0.001}]
+    assert "where 2 replicas had just lost the master" in page(report(advice=[], costs=rows), BUNDLE)
+    assert "every replica had its master" in page(report(advice=[], costs=[]), BUNDLE)
+
+
 def test_says_where_it_comes_from() -> None:
     text = page(report(), BUNDLE)
     assert "2026-11-21 00:00 to 23:58 UTC" in text

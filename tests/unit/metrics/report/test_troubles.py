@@ -41,6 +41,8 @@ def test_costs() -> None:
         "of 21 full resyncs were avoidable": ("81 %", "bad"),
     }
     assert troubles.costs(empty()) == []
+    long: list[Row] = [dict(row) | {"out_s": 7_654_321.0} for row in report().rows("costs")[:1]]
+    assert troubles.costs(report(costs=long))[0].value == "127,572"
 
 
 def test_a_card_for_each_master() -> None:
