@@ -20,13 +20,16 @@ DELTA: Final = "delta"
 """The folder of the same as tables of Delta Lake."""
 
 
-def write_all(report: Report, spark: SparkSession, out: Path, digest: str, library: Future[str] | None) -> None:
-    """Write results/ and all files of the report below `out`. `spark` has views of the result tables, `digest` is that
-    of all that they are made of, `library` what `library_of_charts` will return. Raises OSError.
+def write_all(
+    report: Report, spark: SparkSession, out: Path, digest: str, answers: Path, library: Future[str] | None
+) -> None:
+    """Write results/ and all files of the report below `out`. Result tables that the report has not whole are below
+    `answers` or views of `spark`, `digest` is that of all that they are made of, `library` what `library_of_charts`
+    will return. Raises OSError.
     """
     from pyrepl.metrics import parquet
 
-    parquet.write(report, spark, out / RESULTS, digest)
+    parquet.write(report, spark, out / RESULTS, digest, answers)
     write_files(report, out, library)
 
 

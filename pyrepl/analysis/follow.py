@@ -96,7 +96,7 @@ def _follower(
             def answered(read: Read) -> None:
                 steps = Steps(progress.step, time.monotonic)
                 report = answer(spark, wanted, steps, time.time_ns() // 1000)
-                write_all(report, spark, _out(asked), made_of(load(tables), wanted), library)
+                write_all(report, spark, _out(asked), made_of(load(tables), wanted), wanted.answers, library)
                 if asked.delta:
                     write_delta(_out(asked))
                 told(batch_of(report, read, asked))

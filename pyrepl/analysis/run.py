@@ -113,11 +113,11 @@ def _by_spark(
         report = answer(spark, wanted, steps, time.time_ns() // 1000, news.known)
         if asked.out is not None:
             steps.begin("write")
-            write_all(report, spark, asked.out, made_of(news.known, wanted), library)
+            write_all(report, spark, asked.out, made_of(news.known, wanted), wanted.answers, library)
             steps.end()
         if tell is not None and asked.sql:
             steps.begin("query")
-            ask(spark, _written(asked, report, spark, wanted.tables), asked.sql, tell)
+            ask(spark, _written(asked, report, spark, wanted), asked.sql, tell)
         progress.ask(None)
     return report
 
@@ -128,14 +128,15 @@ def _news_of_elsewhere(spark: SparkSession, wanted: Wanted) -> News:
     return found_news(replace(wanted, logs=tuple(logs)))
 
 
-def _written(asked: Asked, report: Report, spark: SparkSession, tables: Path) -> Path:
+def _written(asked: Asked, report: Report, spark: SparkSession, wanted: Wanted) -> Path:
     """The result tables as files: those of --out, or such beside the tables, which go with them."""
     if asked.out is not None:
         return asked.out / RESULTS
     from pyrepl.metrics import parquet
 
-    parquet.write(report, spark, tables.parent / RESULTS)
-    return tables.parent / RESULTS
+    link = wanted.tables.parent / RESULTS
+    parquet.write(report, spark, link, answers=wanted.answers)
+    return link
 
 
 def query(asked: Asked, progress: Progress, tell: Callable[[Answer], None]) -> None:

@@ -24,6 +24,7 @@ story, stitch, skew                              which lines are one sync, which
     advice_sizes, advice_links, amounts, readers advice on sizes and on links; sizes with headroom; who reads which RDB
 answers, asking                                  all that is told of nodes that belong together; Spark asks for it
     shares                                       which groups of nodes one task answers for
+    handing, newest                              rows for tasks, a partition each; since when the newest rows are
     base, keep                                   what the next run goes on from: merged parts, stories, answers
 fleet_sql         what goes over all nodes: Spark SQL over the answers
 jobs              all of it: analyse() makes every result table a view of Spark's

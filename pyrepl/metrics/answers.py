@@ -22,6 +22,7 @@ from pyrepl.metrics.column import Table
 from pyrepl.metrics.dumps import is_portless, without_dumps
 from pyrepl.metrics.gather import gather
 from pyrepl.metrics.keep import base_kept, is_kept, keep_answer, keep_base, keep_telling, key, telling_kept
+from pyrepl.metrics.newest import NEWEST, steps
 from pyrepl.metrics.parts import Loaded, Sources, load
 from pyrepl.metrics.places import place
 from pyrepl.metrics.results import (
@@ -60,6 +61,8 @@ ANSWERED: Final[tuple[Table, ...]] = (
 """The result tables of which each share of the nodes has its rows."""
 DRAWN: Final = "drawn"
 COUNTS: Final = "counts"
+STEPS: Final = "steps_"
+"""Before the name of a table of NEWEST: its steps."""
 
 
 def kept_or_made(tables: Path, wanted: Sources) -> str:
@@ -87,7 +90,7 @@ def answers(
     tables: Path, wanted: Sources, base: Base | None = None, telling: Telling | None = None
 ) -> tuple[Frames, Loaded]:
     """By table of ANSWERED; besides `drawn` (series.named()) and `counts`, one row: attempts that ended before a
-    verdict, dumps, and when the first and the last sample were taken.
+    verdict, dumps, when the first and the last sample were taken, and the steps of NEWEST (newest.py).
 
     `base` and `telling` are what a run before had merged and told; what the next is to go on with comes back, as far as
     it is worth keeping.
@@ -128,6 +131,9 @@ def answers(
             dict.fromkeys(("connect_failures", "dumps", "first_us", "last_us"), pl.Int64),
         ),
     }
+    found[COUNTS] = found[COUNTS].with_columns(
+        pl.Series(STEPS + name, [steps(found[name]["at_us"])], pl.List(pl.Int64)) for name in NEWEST
+    )
     pieces = advice(gather(found, rates.backlog_sizes(nodes), rates.backlogs_freed(nodes)))
     found |= _of_masters(found) | {ADVICE.name: literal(ADVICE, [list(map(one.get, ADVICE.names)) for one in pieces])}
     return found, loaded

@@ -1,14 +1,14 @@
 """Spark answers: a DataFrame of shares of the nodes goes in, the tables of all of them come out.
 
-    counts = answered(spark, shares, Path("out/tables"), most=10_000)
+    found = answered(spark, shares, Path("out/tables"), most=10_000)
     spark.sql("select count(*) from syncs")
     advice = few(Path("out/tables"), shares[0].bounds, ADVICE)
 
 What answers for a share is answers.py's, in plain Arrow and Polars; it runs in mapInArrow, in Spark's Python workers,
 each share in a task of its own, and writes the answers itself, as Parquet, a file for each table (keep.py). What goes
 over all of them is asked of views, in SQL (fleet_sql.py, shown.py): of what grows with the logs the driver sees no
-answer. A table of few rows it reads as it is, as each view takes Spark a tenth of a second and more. Which groups of
-nodes are a share is shares.py's.
+answer. A table of few rows it reads as it is, and of a table of happenings the newest rows, as each view takes Spark a
+tenth of a second and more. Which groups of nodes are a share is shares.py's.
 """
 
 from __future__ import annotations
@@ -19,17 +19,20 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 
-from pyrepl.metrics.answers import ANSWERED, COUNTS, DRAWN, kept_or_made
+from pyrepl.metrics.answers import ANSWERED, COUNTS, DRAWN, STEPS, kept_or_made
 from pyrepl.metrics.arrow import schema
-from pyrepl.metrics.column import Table, types
+from pyrepl.metrics.column import Table
 from pyrepl.metrics.fleet_sql import READS
+from pyrepl.metrics.handing import handed, struct
 from pyrepl.metrics.keep import key, sweep
+from pyrepl.metrics.newest import NEWEST, since
 from pyrepl.metrics.parts import Again, Bounds, Sources
 from pyrepl.metrics.places import of_answer, place
 
@@ -40,7 +43,6 @@ _FILES: Final = pa.list_(pa.string())
 _PATTERN: Final = re.compile(r"[\\\[\]{}*?]")
 SHARES: Final = pa.schema(
     [
-        pa.field("task", pa.int32(), nullable=False),
         pa.field("marks", _FILES),
         pa.field("kept", pa.list_(pa.struct([("name", pa.string()), ("paths", _FILES), ("nodes", _FILES)]))),
         pa.field("again", pa.list_(pa.struct(
@@ -56,40 +58,59 @@ SHARES: Final = pa.schema(
         pa.field("passing", _FILES),
     ]
 )  # fmt: skip
-"""parts.Sources by its fields, a row a share, and which task answers; a mark, whose fields depend on its table, is
+"""parts.Sources by its fields, a row a share; a mark, whose fields depend on its table, is
 JSON."""
-_TIMES: Final = {"first_us": "min", "last_us": "max"}
-_COUNTED: Final = ("connect_failures", "dumps", *_TIMES, *(table.name for table in ANSWERED), DRAWN)
-COUNTED: Final = ", ".join(f"{name} bigint" for name in _COUNTED)
+_TIMES: Final = ("first_us", "last_us")
+_SUMS: Final = ("connect_failures", "dumps", *(table.name for table in ANSWERED), DRAWN)
+COUNTED: Final = pa.schema(
+    [*((name, pa.int64()) for name in (*_SUMS, *_TIMES)), *((STEPS + name, pa.list_(pa.int64())) for name in NEWEST)]
+)
 """The row `counts` of a share (answers.py), and how many rows it has of each table."""
-_SUMS: Final = ", ".join(f"{_TIMES.get(name, 'sum')}({name}) as {name}" for name in _COUNTED)
-_OF_DRAWN: Final = {
-    "node": "string", "peer": "string", "at_us": "bigint", "called": "string",
-    "lag_bytes": "bigint", "lag_s": "double", "output_bytes": "bigint", "sync_buffer_bytes": "bigint",
-    "writes_per_s": "double", "stream_bytes_per_s": "double",
-}  # fmt: skip
+_OF_DRAWN: Final = pa.schema(
+    [
+        ("node", pa.string()), ("peer", pa.string()), ("at_us", pa.int64()), ("called", pa.string()),
+        ("lag_bytes", pa.int64()), ("lag_s", pa.float64()), ("output_bytes", pa.int64()),
+        ("sync_buffer_bytes", pa.int64()), ("writes_per_s", pa.float64()), ("stream_bytes_per_s", pa.float64()),
+    ]
+)  # fmt: skip
 
 
-def answered(spark: SparkSession, shares: Sequence[Sources], tables: Path, most: int) -> dict[str, int | None]:
-    """Have all shares answered, of the same bounds. What COUNTED says, over all. Those tables are then views that have
-    more than `most` rows, or that SQL over all nodes reads, DRAWN among them. Raises what Spark raises."""
-    asked(frame(spark, shares), tables).createOrReplaceTempView("counted")
-    (counts,) = spark.sql(f"select {_SUMS} from counted").toArrow().to_pylist()
+class Counts(NamedTuple):
+    """Over all shares: how many rows each table has, and what else is counted by name; when the first and the last
+    sample were taken (Unix us); since when the newest rows of tables of NEWEST are, where all are too many."""
+
+    counted: Mapping[str, int]
+    first_us: int | None
+    last_us: int | None
+    since_us: Mapping[str, int | None]
+
+
+def answered(spark: SparkSession, shares: Sequence[Sources], tables: Path, most: int) -> Counts:
+    """Have all shares answered, of the same bounds. Those tables are then views that SQL over all nodes reads, DRAWN
+    among them, and those with more than `most` rows that are not of NEWEST. Raises what Spark raises."""
+    found = counts_of(asked(frame(spark, shares), tables).toArrow(), most)
     sweep(tables, shares, map(key, shares))
     folder = place(tables, shares[0].bounds)
-    for name, columns in ({table.name: types(table) for table in ANSWERED} | {DRAWN: _OF_DRAWN}).items():
-        if name not in READS and (counts[name] or 0) <= most:
-            continue
-        shape = ", ".join(f"`{column}` {kind}" for column, kind in columns.items())
-        spark.read.schema(shape).parquet(plain(folder / name)).createOrReplaceTempView(name)
-    return dict(counts)
+    for name, shape in ({table.name: schema(table) for table in ANSWERED} | {DRAWN: _OF_DRAWN}).items():
+        if name in READS or (name not in NEWEST and found.counted[name] > most):
+            spark.read.schema(struct(shape)).parquet(plain(folder / name)).createOrReplaceTempView(name)
+    return found
 
 
-def few(tables: Path, bounds: Bounds, table: Table) -> list[dict[str, Any]]:
-    """All rows of one of the tables of ANSWERED, in any order: for who knows that they are few. Raises OSError,
-    ArrowInvalid."""
+def counts_of(told: Any, most: int) -> Counts:
+    """Rows of COUNTED, one of each share, over all; of NEWEST so many rows are wanted."""
+    counted = {name: pc.sum(told[name]).as_py() or 0 for name in _SUMS}
+    first_us, last_us = pc.min(told["first_us"]).as_py(), pc.max(told["last_us"]).as_py()
+    since_us = {name: since(told[STEPS + name].to_pylist(), most) for name in NEWEST if counted[name] > most}
+    return Counts(counted, first_us, last_us, since_us)
+
+
+def few(tables: Path, bounds: Bounds, table: Table, since_us: int | None = None) -> list[dict[str, Any]]:
+    """All rows of one of the tables of ANSWERED, or those since then, in any order: for who knows that they are few.
+    Raises OSError, ArrowInvalid."""
     files = [str(path) for path in (place(tables, bounds) / table.name).glob("*.parquet")]
-    found: list[dict[str, Any]] = ds.dataset(files, schema(table), format="parquet").to_table().to_pylist()
+    newest = None if since_us is None else pc.field("at_us") >= since_us
+    found: list[dict[str, Any]] = ds.dataset(files, schema(table), format="parquet").to_table(filter=newest).to_pylist()
     return found
 
 
@@ -100,17 +121,17 @@ def plain(path: Path) -> str:
 
 def frame(spark: SparkSession, shares: Sequence[Sources]) -> DataFrame:
     """The shares as SHARES has them, each in a partition of its own."""
-    return spark.createDataFrame(rows(shares)).repartitionById(len(shares), "task")
+    return handed(spark, [rows([share]) for share in shares])
 
 
 def asked(shares: DataFrame, tables: Path) -> DataFrame:
     """Shares as SHARES has them -> COUNTED."""
-    return shares.mapInArrow(partial(answer_batches, tables=str(tables)), COUNTED)
+    return shares.mapInArrow(partial(answer_batches, tables=str(tables)), struct(COUNTED))
 
 
 def rows(shares: Sequence[Sources]) -> Any:
     """A table of SHARES."""
-    return pa.Table.from_pylist([_row(number, wanted) for number, wanted in enumerate(shares)], SHARES)
+    return pa.Table.from_pylist(list(map(_row, shares)), SHARES)
 
 
 def answer_batches(batches: Iterable[Any], tables: str) -> Iterator[Any]:
@@ -126,13 +147,12 @@ def answer_batches(batches: Iterable[Any], tables: str) -> Iterator[Any]:
                 name: pq.read_metadata(of_answer(folder, named, name)).num_rows
                 for name in (*(table.name for table in ANSWERED), DRAWN)
             }
-            yield pa.RecordBatch.from_pylist([counts], pa.schema([(name, pa.int64()) for name in _COUNTED]))
+            yield pa.RecordBatch.from_pylist([counts], COUNTED)
 
 
-def _row(task: int, wanted: Sources) -> dict[str, Any]:
+def _row(wanted: Sources) -> dict[str, Any]:
     since_us, until_us = wanted.bounds
     return {
-        "task": task,
         "marks": [json.dumps(mark) for mark in wanted.marks],
         "kept": [{"name": name, "paths": paths, "nodes": sorted(nodes)} for name, paths, nodes in wanted.kept],
         "again": [{"table": one.table, "node": one.node, "rows": one.rows, "once": one.once} for one in wanted.again],

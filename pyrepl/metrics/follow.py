@@ -28,6 +28,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from pyrepl.metrics import plans
+from pyrepl.metrics.handing import struct
 from pyrepl.metrics.ingest import Read
 from pyrepl.metrics.reading import TOLD, told_of
 from pyrepl.metrics.run import Wanted
@@ -77,7 +78,7 @@ def follow(
     """
     spark.dataSource.register(Logs)
     about = options(follower.wanted, start, spark.sparkContext.defaultParallelism)
-    told = spark.readStream.format(Logs.name()).schema(TOLD).options(**about).load()
+    told = spark.readStream.format(Logs.name()).schema(struct(TOLD)).options(**about).load()
     writer = told.writeStream.foreachBatch(follower.take).option("checkpointLocation", str(checkpoint.absolute()))
     timed = (
         writer.trigger(availableNow=True)

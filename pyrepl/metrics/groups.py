@@ -15,6 +15,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, final
 
+import pyarrow as pa
+
 from pyrepl.metrics.meets import End, meets
 from pyrepl.metrics.parts import Piece
 from pyrepl.metrics.rollup import ENDS, TEXT, TRACED
@@ -29,7 +31,9 @@ _ID_LENGTH: Final = 40
 _TELLS: Final = {"master": "masters", "replica": "labels"}
 """What a mark of an event log has if there are syncs of that end in it."""
 
-_HALVES: Final = {"sync": "string", "node": "string", "end": "string", "asked_us": "bigint", "decided_us": "bigint"}
+_HALVES: Final = pa.schema(
+    [*((name, pa.string()) for name in ("sync", "node", "end")), ("asked_us", pa.int64()), ("decided_us", pa.int64())]
+)
 _JOINED: Final = f"""
     with half as (
         select sync, node, halves.end as side, coalesce(asked_us, decided_us) as at_us from halves

@@ -25,8 +25,8 @@ from pyrepl.metrics import fleet_sql, manifest
 from pyrepl.metrics.answers import ANSWERED
 from pyrepl.metrics.arrow import schema
 from pyrepl.metrics.asking import answered, few
-from pyrepl.metrics.column import types
 from pyrepl.metrics.groups import groups
+from pyrepl.metrics.handing import handed
 from pyrepl.metrics.manifest import Manifest
 from pyrepl.metrics.parts import Bounds, Piece, Sources, pieces, sources, told_elsewhere
 from pyrepl.metrics.report.model import Row
@@ -42,8 +42,9 @@ if TYPE_CHECKING:
 
 
 class Analysis(NamedTuple):
-    """How many rows result tables have, as far as that is known. Those of `few` rows are read by a call, all others are
-    views of the session. What these name is worked out when it is asked for."""
+    """How many rows result tables have, as far as that is known. Tables of `few` rows are read by a call, and of tables
+    of happenings as many of the newest as are shown; all others are views of the session. What these name is worked out
+    when it is asked for."""
 
     sizes: Mapping[str, int]
     few: Mapping[str, Callable[[], Sequence[Row]]]
@@ -58,8 +59,8 @@ def analyse(
     most: int = MOST_ROWS,
     known: Manifest | None = None,
 ) -> Analysis:
-    """Every table of as_json.TABLES: those with at most `most` rows to be read from the answers' files, all others as
-    views.
+    """Every table of as_json.TABLES: those with at most `most` rows, and so many of the newest happenings, to be read
+    from the answers' files, all others as views.
 
     `since_us` and `until_us` bound the begin of what is told (Unix us, the first inclusive, the last not); the series
     has at most `spans` points a line. `known` is the manifest of `tables` where the caller has it. Raises ConfigError
@@ -69,24 +70,24 @@ def analyse(
     bounds = (since_us, until_us)
     counts = answered(spark, wanted(spark, tables, known, bounds), tables, most)
     rows = known.file_rows()
-    told = {name: counts[name] or 0 for name in ("nodes", "connect_failures", "dumps")}
+    told = {name: counts.counted[name] for name in ("nodes", "connect_failures", "dumps")}
     told |= {f"{name}_lines": sum(row[name] for row in rows) for name in ("unparsed", "unknown")}
     made = {name: spark.sql(statement) for name, statement in fleet_sql.STATEMENTS.items()}
     made[TOTALS.name] = spark.sql(fleet_sql.totals(told))
-    wide = width(counts["first_us"] or 0, counts["last_us"] or 0, spans)
+    wide = width(counts.first_us or 0, counts.last_us or 0, spans)
     made[SERIES.name] = spark.sql(fleet_sql.series(wide))
     if len(rows) > most:
-        made[FILES.name] = spark.createDataFrame(pa.Table.from_pylist(rows, schema(FILES)))
+        made[FILES.name] = handed(spark, [pa.Table.from_pylist(rows, schema(FILES))])
     unparsed = [tables / part for part in known.parts(UNPARSED.name)]
     if unparsed:
-        made[UNPARSED.name] = stored(spark, unparsed, types(UNPARSED))
+        made[UNPARSED.name] = stored(spark, unparsed, schema(UNPARSED))
     for name, frame in made.items():
         frame.createOrReplaceTempView(name)
-    sizes = {table.name: counts[table.name] or 0 for table in ANSWERED}
-    empty = [name for name, reads in fleet_sql.EMPTY_WITHOUT.items() if not any(counts[one] for one in reads)]
+    sizes = {table.name: counts.counted[table.name] for table in ANSWERED}
+    empty = [name for name, reads in fleet_sql.EMPTY_WITHOUT.items() if not any(counts.counted[one] for one in reads)]
     sizes |= dict.fromkeys(empty, 0) | {FILES.name: len(rows)} | ({} if unparsed else {UNPARSED.name: 0})
-    small = [table for table in ANSWERED if 0 < sizes[table.name] <= most]
-    found = {table.name: partial(few, tables, bounds, table) for table in small}
+    read = [table for table in ANSWERED if 0 < sizes[table.name] <= most or table.name in counts.since_us]
+    found = {table.name: partial(few, tables, bounds, table, counts.since_us.get(table.name)) for table in read}
     return Analysis(sizes, found if len(rows) > most else {**found, FILES.name: lambda: rows})
 
 

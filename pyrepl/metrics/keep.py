@@ -35,7 +35,7 @@ from pyrepl.metrics.story import Stand
 from pyrepl.metrics.telling import Place, Telling
 from pyrepl.temporary import SHARED, create
 
-SHAPE: Final = 8
+SHAPE: Final = 9
 """Raised when the same parts are answered for in another way."""
 _BASES: Final = "bases"
 _TOLD: Final = "told"

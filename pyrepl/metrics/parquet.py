@@ -4,9 +4,10 @@
     results/syncs/day=2026-11-21/part-0f3a5d6c7b8e9a10.parquet
 
 Points in time are timestamps (UTC, microseconds); each column has its rule and unit as a comment, for Arrow and for
-Spark. Tables that the report holds whole are written from there; of one that is too large for that Spark's tasks write
-a file each, and what the report shows of it is kept beside it (SHOWN). How a set of tables takes the place of the one
-before, while others read, is versions.py's.
+Spark. Tables that the report holds whole are written from there. Those that are too large for that are written by
+Spark's tasks, straight from the files of the answers (keep.py) where it is they that tell them; what the report shows
+of such a table is kept beside it (SHOWN). How a set of tables takes the place of the one before, while others read, is
+versions.py's.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from __future__ import annotations
 import json
 import shutil
 import uuid
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -26,9 +27,11 @@ import pyarrow.parquet as pq
 
 from pyrepl.metrics import arrow, versions
 from pyrepl.metrics.column import UNIX_US, Column, Kind, Table
+from pyrepl.metrics.handing import handed, struct
 from pyrepl.metrics.report.as_json import TABLES
 from pyrepl.metrics.report.model import Report, Row
 from pyrepl.metrics.results import TOTALS
+from pyrepl.metrics.stored import MOST_FILES
 from pyrepl.temporary import SHARED, create
 
 if TYPE_CHECKING:
@@ -49,23 +52,32 @@ NO_DAY: Final = "1970-01-01"
 _SPARK_KEY: Final = b"org.apache.spark.sql.parquet.row.metadata"
 _TYPES: Final = {Kind.TEXT: pa.string(), Kind.COUNT: pa.int64(), Kind.NUMBER: pa.float64(), Kind.FLAG: pa.bool_()}
 _SPARK: Final = {Kind.TEXT: "string", Kind.COUNT: "long", Kind.NUMBER: "double", Kind.FLAG: "boolean"}
+_STORED: Final = pa.schema([("name", pa.string()), ("path", pa.string())])
+_WRITTEN: Final = pa.schema([("files", pa.int64())])
 _TIMESTAMP: Final = pa.timestamp("us", tz="UTC")
 
 
-def write(report: Report, spark: SparkSession | None, link: Path, digest: str = "") -> None:
+def write(
+    report: Report, spark: SparkSession | None, link: Path, digest: str = "", answers: Path | None = None
+) -> None:
     """Write each table to a folder of its name below a new version, to which `link` leads then. Raises OSError.
 
-    Tables of happenings are partitioned by the column `day`, which then stands in the folders' names. `spark` has the
-    views of those that the report has not whole. `digest` is that of all that the results are made of (standing.py),
-    where it is known.
+    Tables of happenings are partitioned by the column `day`, which then stands in the folders' names. Those that the
+    report has not whole are in folders of their names below `answers`, or are views of `spark`. `digest` is that of all
+    that the results are made of (standing.py), where it is known.
     """
     rough = versions.begin(link)
+    stored = _answered(report.cut, answers)
+    if stored:
+        assert spark is not None
+        write_stored(spark, stored, rough)
     for table in TABLES:
         rows, place = report.rows(table.name), rough / table.name
         if table.name in report.cut:
-            assert spark is not None
-            place.mkdir()
-            write_by_tasks(spark.table(table.name), table, place)
+            if table.name not in stored:
+                assert spark is not None
+                place.mkdir()
+                write_by_tasks(spark.table(table.name), table, place)
             _put(_plain(table, rows), rough / SHOWN / f"{table.name}.parquet", arrow.schema(table))
         else:
             for path, part in _by_days(table, _plain(table, rows), place):
@@ -135,9 +147,40 @@ def _plain(table: Table, rows: Sequence[Row]) -> Any:
     return pa.Table.from_pylist([dict(row) for row in rows], schema=arrow.schema(table))
 
 
+def _answered(names: Iterable[str], answers: Path | None) -> dict[str, list[Path]]:
+    """The files of those of these tables that stand below `answers`."""
+    found = {name: sorted((answers / name).glob("*.parquet")) for name in names} if answers is not None else {}
+    return {name: files for name, files in found.items() if files}
+
+
+def write_stored(spark: SparkSession, stored: Mapping[str, Sequence[Path]], place: Path) -> None:
+    """Write tables that are files already, by their names, below `place`: all in one job. Raises what Spark raises."""
+    for name in stored:
+        (place / name).mkdir()
+    files = [{"name": name, "path": str(path)} for name in sorted(stored) for path in stored[name]]
+    count = max(spark.sparkContext.defaultParallelism, len(files) // MOST_FILES + 1)
+    parts = [pa.Table.from_pylist(own, _STORED) for number in range(count) if (own := files[number::count])]
+    handed(spark, parts).mapInArrow(partial(write_files, place=str(place)), struct(_WRITTEN)).toArrow()
+
+
+def write_files(batches: Iterable[Any], place: str) -> Iterator[Any]:
+    """For mapInArrow: RecordBatches of _STORED in, how many files their rows became out."""
+    stored: dict[str, list[str]] = {}
+    for batch in batches:
+        for row in batch.to_pylist():
+            stored.setdefault(row["name"], []).append(row["path"])
+    for name, paths in stored.items():
+        yield from write_batches(_batches(paths), name, str(Path(place) / name))
+
+
+def _batches(paths: Iterable[str]) -> Iterator[Any]:
+    for path in paths:
+        yield from pq.ParquetFile(path).iter_batches()
+
+
 def write_by_tasks(rows: DataFrame, table: Table, place: Path) -> None:
     """Each partition of the rows becomes a file, or one a day. Raises what Spark raises."""
-    rows.mapInArrow(partial(write_batches, name=table.name, place=str(place)), "files bigint").toArrow()
+    rows.mapInArrow(partial(write_batches, name=table.name, place=str(place)), struct(_WRITTEN)).toArrow()
 
 
 def write_batches(batches: Iterable[Any], name: str, place: str) -> Iterator[Any]:
@@ -150,7 +193,7 @@ def write_batches(batches: Iterable[Any], name: str, place: str) -> Iterator[Any
         for number, (path, part) in enumerate(parts):
             versions.seal(_put(part, rough / str(number) / FILE, schema(table)), path)
         shutil.rmtree(rough)
-        yield pa.RecordBatch.from_pylist([{"files": len(parts)}], pa.schema([("files", pa.int64())]))
+        yield pa.RecordBatch.from_pylist([{"files": len(parts)}], _WRITTEN)
 
 
 def _gathered(batches: Iterable[Any]) -> Iterator[Any]:

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 
+from pyrepl.metrics.handing import handed, struct
 from pyrepl.metrics.part import read_split
 from pyrepl.metrics.ranges import Split, Told, dealt
 
@@ -37,19 +38,11 @@ SPLITS: Final = pa.schema(
         pa.field("packed", pa.bool_(), nullable=False),
         pa.field("head_bytes", pa.int64(), nullable=False),
         pa.field("head", pa.string(), nullable=False),
-        pa.field("task", pa.int32(), nullable=False),
     ]
 )
-"""ranges.Split by its fields, and which task reads it."""
+"""ranges.Split by its fields."""
 _SEQ: Final = ("table", "run", "lowest", "highest", "rising")
-TOLD: Final = (
-    "file_id string, start bigint, read bigint, lines bigint, events bigint, ignored bigint, unparsed bigint, "
-    "json_lines bigint, parts array<string>, "
-    "seqs array<struct<table: string, run: string, lowest: bigint, highest: bigint, rising: boolean>>, "
-    "marks array<string>, rollups array<string>, unknown bigint, wrappers map<string, bigint>, error string"
-)
-"""ranges.Told by its fields, as Spark's schema; a mark, whose fields depend on its table, is JSON."""
-_TOLD: Final = pa.schema(
+TOLD: Final = pa.schema(
     [
         *((name, pa.int64() if name not in ("file_id",) else pa.string()) for name in (
             "file_id", "start", "read", "lines", "events", "ignored", "unparsed", "json_lines"
@@ -66,6 +59,7 @@ _TOLD: Final = pa.schema(
         ("error", pa.string()),
     ]
 )  # fmt: skip
+"""ranges.Told by its fields; a mark, whose fields depend on its table, is JSON."""
 
 
 def by_tasks(spark: SparkSession) -> Reading:
@@ -80,13 +74,12 @@ def _by_tasks(spark: SparkSession, splits: Sequence[Split], tables: Path, zone: 
 def frame(spark: SparkSession, splits: Sequence[Split]) -> DataFrame:
     """The ranges as SPLITS has them, each partition a task's."""
     tasks = dealt(splits, spark.sparkContext.defaultParallelism)
-    rows = [{**split._asdict(), "task": number} for number, own in enumerate(tasks) for split in own]
-    return spark.createDataFrame(pa.Table.from_pylist(rows, SPLITS)).repartitionById(len(tasks), "task")
+    return handed(spark, [pa.Table.from_pylist([split._asdict() for split in own], SPLITS) for own in tasks])
 
 
 def read(ranges: DataFrame, tables: Path, zone: str) -> DataFrame:
     """Ranges as SPLITS has them, partitioned as they are to be read -> TOLD."""
-    return ranges.mapInArrow(partial(read_batches, tables=str(tables), zone=zone), TOLD)
+    return ranges.mapInArrow(partial(read_batches, tables=str(tables), zone=zone), struct(TOLD))
 
 
 def read_batches(batches: Iterable[Any], tables: str, zone: str) -> Iterator[Any]:
@@ -97,7 +90,7 @@ def read_batches(batches: Iterable[Any], tables: str, zone: str) -> Iterator[Any
         for row in batch.select(Split._fields).to_pylist():
             told = read_split(Split(**row), tables, zone)
             row = _row(told)
-            yield pa.RecordBatch.from_pylist([row | {"wrappers": list(told.wrappers.items())}], _TOLD)
+            yield pa.RecordBatch.from_pylist([row | {"wrappers": list(told.wrappers.items())}], TOLD)
 
 
 def read_ranges(ranges: Iterable[tuple[Any, ...]], tables: str, zone: str) -> Iterator[tuple[Any, ...]]:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, final
 
 from pyrepl import VERSION
 from pyrepl.metrics.jobs import analyse
+from pyrepl.metrics.places import place
 from pyrepl.metrics.report.model import Report, Row
 from pyrepl.metrics.shown import shown
 
@@ -39,6 +40,11 @@ class Wanted:
     since_us: int | None = None
     until_us: int | None = None
     zone: str = "UTC"
+
+    @property
+    def answers(self) -> Path:
+        """Where what tasks have answered stands, a folder a table."""
+        return place(self.tables, (self.since_us, self.until_us))
 
 
 @final

@@ -121,6 +121,8 @@ def settings(
         # What goes over a whole fleet comes to a few rows: to plan a query anew while it runs costs more than it saves.
         "spark.sql.adaptive.enabled": "false",
         "spark.sql.shuffle.partitions": str(PARTITIONS),
+        # What is handed out to tasks has the partitions that it is given (handing.py).
+        "spark.sql.execution.arrow.localRelationThreshold": "0",
         **(_INTERPRETED if quick else {}),
         "spark.driver.memory": memory,
         # Those of the user, spark.driver.extraJavaOptions, come behind these.

@@ -92,7 +92,7 @@ def shown(
     """Rows by table, in their order, at most `most` of each; and the names of the tables that have more.
 
     `sizes` are rows of tables, of those where that is known: an empty one is not asked for, and of one that is small
-    all is taken. `few` gives all rows of tables that have no more than `most`.
+    all is taken. `few` gives all rows of tables, or at least those that are shown.
     """
     bounds = {table.name: min(most, MOST_UNPARSED) if table is UNPARSED else most for table in TABLES}
     wanted = [table for table in TABLES if sizes.get(table.name) != 0 and table.name not in few]
@@ -101,11 +101,17 @@ def shown(
     rows = _asked(spark, f"select /*+ coalesce(1) */ * from ({' union all '.join(picks)}) as picked")
     cut = frozenset(name for name, own in rows.items() if len(own) > bounds[name])
     found = {table.name: rows[table.name][: bounds[table.name]] for table in TABLES}
-    found |= {name: list(read()) for name, read in few.items()}
+    found |= {name: _first(name, list(read()), most) for name, read in few.items()}
+    cut |= {name for name in few if sizes.get(name, 0) > most}
     if SERIES.name in cut:
         lines = fleet_sql.peaks(PEAKS, MOST_LINES)
         found[SERIES.name] = _asked(spark, _picked(SERIES, most, None, f"({lines}) as peaks"))[SERIES.name]
     return {name: ordered(own, ORDER[name]) for name, own in found.items()}, cut
+
+
+def _first(name: str, rows: list[Row], most: int) -> list[Row]:
+    """Those that are shown."""
+    return rows if len(rows) <= most else ordered(rows, FIRST.get(name, ORDER[name]))[:most]
 
 
 def _picked(table: Table, most: int, size: int | None, of: str = "") -> str:

@@ -1,7 +1,7 @@
 """Logs that grow as a source of Spark's Structured Streaming: what is new of them is read, range by range.
 
     spark.dataSource.register(Logs)
-    told = spark.readStream.format(Logs.name()).schema(TOLD).options(**options(wanted, start, cores)).load()
+    told = spark.readStream.format(Logs.name()).schema(struct(TOLD)).options(**options(wanted, start, cores)).load()
 
 Spark's own file sources see new files, and not that files grow. Here an offset is the name of a plan (plans.py): the
 files, and how far each goes. Spark writes it into its checkpoint before the batch is run, and asks for the same plan

@@ -5,7 +5,7 @@ Spark itself would look at each file in a task of its own before it reads any.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -13,21 +13,21 @@ from typing import TYPE_CHECKING, Any, Final
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from pyrepl.metrics.handing import handed, struct
+
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 MOST_FILES: Final = 256
 """Files that a task opens."""
-_FILES: Final = pa.schema([pa.field("task", pa.int32(), nullable=False), pa.field("path", pa.string(), nullable=False)])
+_FILES: Final = pa.schema([pa.field("path", pa.string(), nullable=False)])
 
 
-def stored(spark: SparkSession, files: Sequence[Path], columns: Mapping[str, str]) -> DataFrame:
-    """These columns of all files, with their types in SQL."""
+def stored(spark: SparkSession, files: Sequence[Path], columns: Any) -> DataFrame:
+    """These columns of all files, at least one, by their Arrow schema."""
     count = len(files) // MOST_FILES + 1
-    rows = [{"task": number % count, "path": str(path)} for number, path in enumerate(files)]
-    shares = spark.createDataFrame(pa.Table.from_pylist(rows, _FILES)).repartitionById(count, "task")
-    shape = ", ".join(f"`{name}` {kind}" for name, kind in columns.items())
-    return shares.mapInArrow(partial(read_batches, columns=list(columns)), shape)
+    shares = [pa.Table.from_pylist([{"path": str(path)} for path in files[one::count]], _FILES) for one in range(count)]
+    return handed(spark, shares).mapInArrow(partial(read_batches, columns=columns.names), struct(columns))
 
 
 def read_batches(batches: Iterable[Any], columns: Sequence[str]) -> Iterator[Any]:

@@ -20,6 +20,8 @@ from tests.peers.ports import HOST
 from tests.peers.writer import Writer
 
 BENCHMARK_TESTS: Final = "set,incr,lpush,rpush,lpop,rpop,sadd,hset,spop,zadd,zpopmin,mset"
+PER_SECOND: Final = 10_000
+"""Commands of the mixed writer: its short times to live pass while it writes, and it is done soon after."""
 BACKLOG: Final = {"repl-backlog-size": "128mb"}
 """Large enough that a cut link never outlives it, at any scale."""
 
@@ -123,7 +125,7 @@ def load(
     command += ["-n", scale // 4, "-r", 1000, "-P", 8, "-c", 10, "-d", 30, "-q"]
     benchmark = subprocess.Popen(list(map(str, command)), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     try:
-        with Writer(master, seed, field_ttl=field_ttl, newest=newest, scripts=scripts, without=without) as writer:
+        with Writer(master, seed, PER_SECOND, field_ttl, newest, scripts, without) as writer:
             yield writer
             output, _ = benchmark.communicate(timeout=300)
         assert benchmark.returncode == 0, output

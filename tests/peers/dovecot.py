@@ -103,17 +103,27 @@ class Dovecot:
         """The user's folder."""
         return self.maildirs / user
 
+    @property
+    def conf(self) -> Path:
+        """Its configuration."""
+        return self.folder / "conf"
+
+    def inside(self, *command: str) -> list[str]:
+        """A command as one that sees what the server sees, run by the user of the test."""
+        found = [*command]
+        if self._is_mapped:
+            ids = f"--map-user={self._owner.pw_uid}", f"--map-group={self._owner.pw_gid}"
+            found = ["unshare", "--user", *ids, "--", *found]
+        if self._root is not None:
+            found = [*entering(self._root, [self.folder]), *found]
+        return found
+
     def start(self) -> None:
         """Run it, and wait until it lets somebody in."""
         as_user: dict[str, Any] = {}
         if os.geteuid() == 0 and not self._is_mapped:
             as_user = {"user": self._owner.pw_uid, "group": self._owner.pw_gid, "extra_groups": []}
-        command = [str(finder.dovecot()), "-F", "-c", str(self.folder / "conf")]
-        if self._is_mapped:
-            ids = f"--map-user={self._owner.pw_uid}", f"--map-group={self._owner.pw_gid}"
-            command = ["unshare", "--user", *ids, "--", *command]
-        if self._root is not None:
-            command = [*entering(self._root, [self.folder]), *command]
+        command = self.inside(str(finder.dovecot()), "-F", "-c", str(self.conf))
         with (self.folder / "out").open("ab") as out:
             self._process = subprocess.Popen(
                 command, stdout=out, stderr=out, cwd="/", preexec_fn=die_with_parent, start_new_session=True, **as_user
@@ -161,7 +171,7 @@ class Dovecot:
     def _make_files(self) -> None:
         self.maildirs.mkdir()
         (self.folder / "passwd").write_text("".join(f"{user}:{PASSWORD}::::::\n" for user in self._users))
-        (self.folder / "conf").write_text(self._configuration())
+        self.conf.write_text(self._configuration())
         self.folder.chmod(0o755)
         for path in (self.folder, *self.folder.iterdir()):
             if not self._is_mapped:

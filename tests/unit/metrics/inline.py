@@ -5,11 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import duckdb
 import pyarrow as pa
 import pyarrow.dataset as ds
+from pyspark.sql.pandas.types import to_arrow_schema
+from pyspark.sql.types import StructType
 
 from pyrepl.metrics import manifest as manifests
 from pyrepl.metrics.ingest import count_in, planned
@@ -22,22 +25,16 @@ from pyrepl.metrics.shown import shown
 Row = dict[str, Any]
 
 
-_TYPES = {"string": pa.string(), "bigint": pa.int64(), "double": pa.float64(), "boolean": pa.bool_()}
-
-
 class _Frame:
     """A DataFrame of which each row is a partition."""
 
     def __init__(self, database: duckdb.DuckDBPyConnection, rows: Any) -> None:
         self._database, self._rows = database, rows
 
-    def repartitionById(self, _count: int, _by: str) -> _Frame:
-        return self
-
-    def mapInArrow(self, task: Callable[[Iterator[Any]], Iterable[Any]], shape: str) -> _Frame:
+    def mapInArrow(self, task: Callable[[Iterator[Any]], Iterable[Any]], shape: StructType) -> _Frame:
         parts = [self._rows.slice(number, 1).to_batches() for number in range(len(self._rows))]
         made = [batch for part in parts for batch in task(iter(part))]
-        return _Frame(self._database, pa.Table.from_batches(made, None if made else _schema(shape)))
+        return _Frame(self._database, pa.Table.from_batches(made, None if made else to_arrow_schema(shape)))
 
     def createOrReplaceTempView(self, name: str) -> None:
         self._database.register(name, self._rows)
@@ -46,18 +43,16 @@ class _Frame:
         return self._rows
 
 
-def _schema(shape: str) -> Any:
-    """What Spark reads in `name type, name type`."""
-    columns = [column.replace("`", "").split() for column in shape.split(", ")]
-    return pa.schema([(name, _TYPES[kind]) for name, kind in columns])
-
-
 class Inline:
     """As much of a Spark session as is asked; DuckDB answers what is SQL."""
 
     def __init__(self) -> None:
         self._database = duckdb.connect()
         self._database.execute("set default_null_order = 'nulls_first_on_asc_last_on_desc'")
+
+    @property
+    def sparkContext(self) -> SimpleNamespace:
+        return SimpleNamespace(defaultParallelism=2)
 
     def createDataFrame(self, rows: Any) -> _Frame:
         return _Frame(self._database, rows)
@@ -73,7 +68,7 @@ class Inline:
     def read(self) -> Inline:
         return self
 
-    def schema(self, _shape: str) -> Inline:
+    def schema(self, _shape: StructType) -> Inline:
         return self
 
     def parquet(self, *paths: str) -> _Frame:

@@ -31,7 +31,7 @@ LOG = LOGS / "events" / "pyrepl-output-buffer" / "master.jsonl"
 
 def told(spark: SparkSession, tables: Path) -> dict[str, list[Row]]:
     """Name of what was met -> a row that tells of it."""
-    splits = [Split(str(LOG), "id", 0, LOG.stat().st_size, "n", False)]
+    splits = [one := Split(str(LOG), "id", 0, LOG.stat().st_size, "n", False)]
     tables.mkdir()
     (tables / "events").write_bytes(b"in the way")
     ranges = reading.frame(spark, splits)
@@ -42,8 +42,10 @@ def told(spark: SparkSession, tables: Path) -> dict[str, list[Row]]:
         "described": [_described(spark, tables / "written" / "results")],
         "asked": [_asked(spark, tables / "written" / "results", statement) for statement in STATEMENTS],
         "notebook": _notebook(tables / "written"),
-        "answers_plan": [{"told": _plan(asking.asked(asking.frame(spark, [NOTHING]), tables))}],
-        "plan": [{"told": _plan(reading.read(ranges, tables, "UTC"))}],
+        "answers_plan": [_planned(asking.asked(asking.frame(spark, [NOTHING] * 3), tables))],
+        "plan": [
+            _planned(reading.read(reading.frame(spark, [one._replace(file_id=name) for name in "abc"]), tables, "UTC"))
+        ],
     }
 
 
@@ -100,9 +102,11 @@ def _shown(value: Any) -> Row:
     return {"columns": list(value.columns), "rows": json.loads(value.to_json(orient="values"))}
 
 
-def _plan(rows: DataFrame) -> str:
+def _planned(rows: DataFrame) -> Row:
+    """The plan, and how many tasks it makes."""
     given: Any = rows
-    return str(given._jdf.queryExecution().toString())
+    plan = given._jdf.queryExecution()
+    return {"told": str(plan.toString()), "tasks": plan.toRdd().getNumPartitions()}
 
 
 def _failed(call: Callable[[], object]) -> list[Row]:

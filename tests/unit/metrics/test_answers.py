@@ -22,7 +22,7 @@ def test_of_no_nodes(tmp_path: Path) -> None:
     for table in RESULTS:
         if table.name in found:
             assert tuple(found[table.name].columns) == table.names and found[table.name].is_empty()
-    assert found["counts"].rows() == [(0, 0, None, None)]
+    assert found["counts"].rows() == [(0, 0, None, None, [], [], [], [])]
 
 
 def test_asked_twice_worked_out_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

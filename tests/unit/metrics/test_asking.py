@@ -7,13 +7,16 @@ from typing import Any
 
 import duckdb
 import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
-from pyrepl.metrics.asking import SHARES, answer_batches, answered, few, plain, rows
+from pyrepl.metrics.arrow import schema
+from pyrepl.metrics.asking import COUNTED, SHARES, answer_batches, answered, counts_of, few, plain, rows
 from pyrepl.metrics.keep import key
 from pyrepl.metrics.parts import Again, Bounds, Sources
 from pyrepl.metrics.places import of_answer, place
-from pyrepl.metrics.results import NODES
+from pyrepl.metrics.results import NODES, SYNCS
 from tests.unit.metrics.conftest import Row
 from tests.unit.metrics.inline import session
 
@@ -30,9 +33,10 @@ def of_node(name: str, bounds: Bounds = (None, None)) -> Sources:
 def test_answers_of_all_shares_are_views(tmp_path: Path) -> None:
     wanted = [of_node(name) for name in "bac"]
     spark = session()
-    counts = answered(spark, wanted, tmp_path, 2)
-    assert counts["nodes"] == 3 and counts["syncs"] == 0
-    assert [counts[name] for name in ("connect_failures", "dumps", "first_us", "last_us")] == [0, 0, 1, 2]
+    found = answered(spark, wanted, tmp_path, 2)
+    assert found.counted["nodes"] == 3 and found.counted["syncs"] == 0
+    assert [found.counted[name] for name in ("connect_failures", "dumps")] == [0, 0]
+    assert (found.first_us, found.last_us, found.since_us) == (1, 2, {})
     assert spark.sql("select node from nodes order by node").toArrow()["node"].to_pylist() == ["a", "b", "c"]
     for one in wanted:
         path = of_answer(place(tmp_path, one.bounds), key(one), "nodes")
@@ -47,6 +51,23 @@ def test_tables_of_few_rows_are_read_as_they_are(tmp_path: Path) -> None:
         spark.sql("select node from nodes")
     assert sorted(row["node"] for row in few(tmp_path, (None, None), NODES)) == ["a", "b"]
     assert spark.sql("select count(*) as count from syncs").toArrow()["count"].to_pylist() == [0], "SQL reads it"
+
+
+def test_of_happenings_the_newest_are_read_alone(tmp_path: Path) -> None:
+    told = pa.table({
+        field.name: pa.array([8, 4] if field.name in ("syncs", "nodes") else [None, 0], field.type)
+        if field.type == pa.int64() else pa.array([[80, 70, 50, 10], [90, 60]], field.type) for field in COUNTED
+    })  # fmt: skip
+    found = counts_of(told, 4)
+    assert found.counted["syncs"] == 12 and found.since_us == {"syncs": 60}
+    assert counts_of(told, 12).since_us == {} and counts_of(told, 11).since_us == {"syncs": None}
+    folder = place(tmp_path, (None, None)) / "syncs"
+    folder.mkdir(parents=True)
+    for name, times in (("a", [80, 70, 50, 10]), ("b", [90, 60, 20])):
+        syncs = pa.Table.from_pylist([dict.fromkeys(SYNCS.names) | {"at_us": at} for at in times], schema(SYNCS))
+        pq.write_table(syncs, folder / f"{name}.parquet")
+    assert sorted(row["at_us"] for row in few(tmp_path, (None, None), SYNCS, 60)) == [60, 70, 80, 90]
+    assert len(few(tmp_path, (None, None), SYNCS)) == 7
 
 
 def test_what_is_asked_no_more_is_in_no_view(tmp_path: Path) -> None:
@@ -93,11 +114,11 @@ def test_what_is_asked_has_a_declared_shape() -> None:
         named=("halves/p1",),
     )
     (row,) = rows([files]).to_pylist()
-    assert rows([files]).schema == SHARES and row["task"] == 0
+    assert rows([files]).schema == SHARES
     assert row["kept"] == [{"name": "halves", "paths": ["halves/p1", "halves/p2"], "nodes": ["a", "b"]}]
     assert row["text"] == [{"node": "d", "rows": ["events/day=x/node=d/p1"]}]
 
 
 def test_spark_answers_in_tasks_of_a_frame(seen: dict[str, list[Row]]) -> None:
     (row,) = seen["answers_plan"]
-    assert "MapInArrow" in row["told"] and "direct_shuffle_partition_id(task" in row["told"]
+    assert "MapInArrow" in row["told"] and "Exchange" not in row["told"] and row["tasks"] == 3

@@ -140,6 +140,24 @@ def test_a_table_that_the_report_has_not_whole_is_written_by_tasks(tmp_path: Pat
         assert not whole
 
 
+def test_a_table_that_tasks_have_answered_is_written_from_their_files(tmp_path: Path) -> None:
+    link, answers = tmp_path / "results", tmp_path / "answers"
+    (answers / "syncs").mkdir(parents=True)
+    rows = [dict(row) for row in report().rows("syncs")]
+    for number in range(3):
+        part = pa.Table.from_pylist(rows[number::3], arrow.schema(SYNCS))
+        pq.write_table(part, answers / "syncs" / f"{number}.parquet")
+    lines = [{"file": "x", "why": "text", "line": "x", "position": 1, "size": 2}]
+    spark: Any = _InDuckDb(unparsed=lines)
+    cut = Report(tables() | {"syncs": rows[:5]}, (), MADE_AT_US, "0.1.0", {}, frozenset({"syncs", "unparsed"}))
+    write(cut, spark, link, answers=answers)
+    found = read(link / "syncs").to_pylist()
+    assert {row["sync"] for row in found} == {row["sync"] for row in rows} and len(found) == len(rows)
+    assert read(link / "unparsed").num_rows == 1
+    shown, whole = read_shown(link, SYNCS)
+    assert len(shown) == 5 and not whole
+
+
 def test_tasks_hold_so_many_rows_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(parquet, "MOST", 20)
     rows = pa.Table.from_pylist([dict(row) for row in report().rows("syncs")], arrow.schema(SYNCS))

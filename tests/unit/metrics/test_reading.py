@@ -35,6 +35,6 @@ def test_what_goes_wrong_is_told_in_our_words(seen: dict[str, list[Row]], name: 
     assert row["told"].startswith(told)
 
 
-def test_the_plan_is_spread_by_task_and_read_in_arrow(seen: dict[str, list[Row]]) -> None:
+def test_each_task_has_a_partition_and_reads_in_arrow(seen: dict[str, list[Row]]) -> None:
     (row,) = seen["plan"]
-    assert "MapInArrow" in row["told"] and "REPARTITION_BY_NUM" in row["told"]
+    assert "MapInArrow" in row["told"] and "Exchange" not in row["told"] and row["tasks"] == 3

@@ -38,9 +38,7 @@ def test_a_batch_has_the_ranges_of_its_plan_each_time_until_it_is_counted_in(tmp
     shares = reader.partitions(begin, end)
     assert len(shares) == 2
     told = [
-        reading._told(dict(zip(reading._TOLD.names, row, strict=True)))
-        for share in shares
-        for row in reader.read(share)
+        reading._told(dict(zip(reading.TOLD.names, row, strict=True))) for share in shares for row in reader.read(share)
     ]
     assert plans.take_in(tables, told).lines == 60
     assert reader.partitions(begin, end) == []
