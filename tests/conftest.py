@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,6 +11,8 @@ from hypothesis import HealthCheck, settings
 
 from pyrepl.kernels import form, why_not_fresh
 from tests.peers.lab import Lab
+
+TESTS = Path(__file__).parent
 
 # How long an example takes says how busy the machine is, nothing of the code. Each run tries the same examples, so that
 # it fails by what was changed alone; `--hypothesis-profile explore` tries others (make matrix does).
@@ -29,8 +32,34 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What takes long begins first: it would run alone at the end, and others wait for what they have of Spark."""
-    items.sort(key=lambda item: item.get_closest_marker("spark") is None and item.get_closest_marker("long") is None)
+    """What takes long begins first: it would run alone at the end, and others wait for what they have of Spark.
+
+    Behind it files of tests that mostly wait, for servers, stand evenly between those that compute. So at any time some
+    workers (make test) wait and some compute, and the processor is busy until the end.
+    """
+    first = [item for item in items if _begins_first(item)]
+    rest = [item for item in items if not _begins_first(item)]
+    waiting = [item.path for item in rest if _waits(item.path)]
+    computing = [item.path for item in rest if not _waits(item.path)]
+    places = _places(waiting) | _places(computing)
+    items[:] = first + sorted(rest, key=lambda item: places[item.path])
+
+
+def _begins_first(item: pytest.Item) -> bool:
+    return item.get_closest_marker("spark") is not None or item.get_closest_marker("long") is not None
+
+
+def _waits(path: Path) -> bool:
+    return path.relative_to(TESTS).parts[0] in ("fault", "interop")
+
+
+def _places(paths: list[Path]) -> dict[Path, float]:
+    """The file of each test -> where the middle of its tests is, if all are laid from 0 to 1 in this order."""
+    places, before = {}, 0
+    for path, count in Counter(paths).items():
+        places[path] = (before + count / 2) / len(paths)
+        before += count
+    return places
 
 
 def pytest_report_header() -> str:
