@@ -138,7 +138,7 @@ async def _open(address: Address, tls: ssl.SSLContext | None) -> tuple[asyncio.S
     asyncio would try them too, but people can't read its error for several addresses.
     """
     found = await asyncio.get_running_loop().getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM)
-    failure = OSError("no address")
+    failure = OSError("the name of the host has no address")
     for *_, where in found:
         try:
             name = None if tls is None else address.host

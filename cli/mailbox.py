@@ -85,7 +85,7 @@ def check(user: str, socket_path: str, timeout_s: float) -> NoReturn:
         with MailboxClient(socket_path, name="pyrepl-mailbox-check", timeout_s=timeout_s) as mail:
             mail.check(user)
     except (MailboxError, TimeoutError) as error:
-        click.echo(f"not everything is everywhere: {error}", err=True)
+        click.echo(f"some nodes do not have all changes: {error}", err=True)
         sys.exit(TROUBLE)
     except OSError as error:
         click.echo(f"{socket_path}: {error.strerror or error}", err=True)

@@ -35,7 +35,7 @@ def tls_options(command: Command) -> Command:
         *args: Any, tls: bool, cacert: str | None, cert: str | None, key: str | None, insecure: bool, **named: Any
     ) -> Any:
         if not tls and (cacert or cert or key or insecure):
-            raise click.UsageError("--cacert, --cert, --key and --insecure mean something with --tls: give it too")
+            raise click.UsageError("--cacert, --cert, --key and --insecure need --tls")
         context = _context(cacert, cert, key, insecure=insecure) if tls else None
         return command(*args, tls=context, **named)
 

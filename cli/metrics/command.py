@@ -125,7 +125,9 @@ def _refuse(logs: tuple[str, ...], out: Path | None, wanted: str, sql: tuple[str
     if not logs and not (sql and out):
         raise click.UsageError("Missing argument 'LOG...'.")
     if follow and sql:
-        raise click.UsageError("--follow answers no --sql: ask its --out beside it, without LOG")
+        raise click.UsageError(
+            "--follow answers no --sql: run a second command with --sql and the same --out, without LOG"
+        )
     if sql and wanted not in ANSWERS:
         raise click.UsageError(f"--sql prints {', '.join(ANSWERS)}, not {wanted}")
     if wanted == "csv" and not sql:

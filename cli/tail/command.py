@@ -114,7 +114,9 @@ def tail(
     if folder is None and form == "parquet":
         raise click.BadParameter("parquet is for files: give --to DIR", param_hint="--format")
     if folder is not None and (token_file is not None or count is not None):
-        raise click.UsageError("--to keeps its place by itself and has no end: leave out --save-token and --count")
+        raise click.UsageError(
+            "--to keeps its place in DIR and runs without an end, so --save-token and --count cannot be given with it"
+        )
     form = form or ("json" if folder is not None else "lines")
     rolling = Rolling(roll_bytes, roll_seconds)
     options = follower.Options(

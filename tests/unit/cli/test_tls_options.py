@@ -48,8 +48,8 @@ def test_what_does_not_go_together(authority: Authority, tmp_path: Path) -> None
     text = tmp_path / "text"
     text.write_text("no certificate")
     for words, said in (
-        (("--insecure",), "mean something with --tls: give it too"),
-        (("--cert", path), "mean something with --tls: give it too"),
+        (("--insecure",), "need --tls"),
+        (("--cert", path), "need --tls"),
         (("--tls", "--key", path), "--key is the key of a certificate: give --cert too"),
         (("--tls", "--cacert", text), "expected certificates in PEM form"),
         (("--tls", "--cert", text), "expected a certificate and its key (not encrypted) in PEM form"),

@@ -80,7 +80,10 @@ def test_results_of_an_earlier_run_are_asked_without_a_log(monkeypatch: pytest.M
     [
         ("--sql x", "Missing argument 'LOG...'"),
         ("--out o", "Missing argument 'LOG...'"),
-        ("logs --sql x --out o --follow", "--follow answers no --sql: ask its --out beside it, without LOG"),
+        (
+            "logs --sql x --out o --follow",
+            "--follow answers no --sql: run a second command with --sql and the same --out, without LOG",
+        ),
         ("logs --sql x --format html", "--sql prints text, json, csv, not html"),
         ("logs --delta", "--delta needs LOG and --out DIR"),
         ("--sql x --out o --delta", "--delta needs LOG and --out DIR"),

@@ -53,7 +53,7 @@ def test_each_of_several_nodes_is_told_once(capsys: pytest.CaptureFixture[str]) 
         (["tail", "h:1", "--from", "yesterday"], "expected NOW, a token"),
         (["tail", "h:1", "--format", "parquet"], "give --to DIR"),
         (["tail", "h:1", "--to", "x", "--format", "table"], "json or parquet"),
-        (["tail", "h:1", "--to", "x", "--count", "5"], "leave out --save-token and --count"),
+        (["tail", "h:1", "--to", "x", "--count", "5"], "--save-token and --count cannot be given"),
         (["tail", "h:1", "--to", "x", "--roll-bytes", "much"], "is not a memory size"),
         (["tail", "h:1", "--to", "x", "--roll-bytes", "0"], "expected at least 1 byte"),
     ],
