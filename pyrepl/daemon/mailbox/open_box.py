@@ -118,6 +118,9 @@ class OpenBox:
         """All that is there; loaded anew, every folder listed. Raises OSError, CorruptData, OtherBox."""
         self.load()
         self._look_twice()
+        return self._listed()
+
+    def _listed(self) -> Listing:
         unlisted = self._messages.bases()
         found = []
         for entry in self._list.entries.values():
@@ -169,7 +172,7 @@ class OpenBox:
         return found
 
     def _found_whole(self, since: int) -> FoundBox:
-        listing = self.listing()
+        listing = self._listed()
         found = tuple(
             Found(each.uid, to_text(each.guid), each.flags, self._text_of(each.path) if each.uid >= since else None)
             for each in listing.messages
