@@ -17,6 +17,7 @@ from pyrepl.kernels import form
 from .addresses import EXPECTED, Target, parse_target
 from .completion import SHELLS, TakesDirectives, script_for, words_of
 from .helping import TaskGroup
+from .login_options import login_options
 from .mailbox import mailbox
 from .metrics.command import metrics
 from .pages import OK, TROUBLE
@@ -84,14 +85,7 @@ def replica(address: str | None, config_file: Path | None, directives: tuple[str
 @click.argument("address", metavar="HOST:PORT")
 @click.option("--watch", is_flag=True, help="Look again every second, until Ctrl-C.")
 @click.option("--json", "as_json", is_flag=True, help="A JSON document; with --watch one a line.")
-@click.option("--user", default="", help="The user to log in as; empty: the default user.")
-@click.option(
-    "--password",
-    default="",
-    envvar="PYREPL_PASSWORD",
-    help="The password of that user, for every node that is asked. PYREPL_PASSWORD in the environment hides"
-    " it from `ps`.",
-)
+@login_options
 @click.option(
     "--timeout",
     "timeout_s",

@@ -14,6 +14,7 @@ import click
 
 from .addresses import EXPECTED, parse_target
 from .helping import TaskGroup
+from .login_options import login_options
 from .pages import OK, TROUBLE, UNREACHABLE
 from .tls_options import tls_options
 
@@ -26,13 +27,7 @@ def mailbox() -> None:
 @mailbox.command()
 @click.argument("address", metavar="HOST:PORT")
 @click.option("--json", "as_json", is_flag=True, help="A JSON document.")
-@click.option("--user", default="", help="The user to log in as; empty: the default user.")
-@click.option(
-    "--password",
-    default="",
-    envvar="PYREPL_PASSWORD",
-    help="The password of that user. PYREPL_PASSWORD in the environment hides it from `ps`.",
-)
+@login_options
 @click.option(
     "--timeout",
     "timeout_s",
@@ -103,13 +98,7 @@ def check(user: str, socket_path: str, timeout_s: float) -> NoReturn:
     metavar="USER",
     help="Only the mailboxes of this user; without it: those of all users.",
 )
-@click.option("--user", default="", help="The user to log in as; empty: the default user.")
-@click.option(
-    "--password",
-    default="",
-    envvar="PYREPL_PASSWORD",
-    help="The password of that user. PYREPL_PASSWORD in the environment hides it from `ps`.",
-)
+@login_options
 @click.option(
     "--timeout",
     "timeout_s",

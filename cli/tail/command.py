@@ -12,6 +12,7 @@ import click
 
 from ..completion import streams_of
 from ..helping import PagedCommand
+from ..login_options import login_options
 from ..tls_options import tls_options
 
 Given = TypeVar("Given")
@@ -69,13 +70,7 @@ def _memory(context: click.Context, parameter: click.Parameter, value: str) -> i
 @click.option(
     "--name", default="pyrepl-tail", show_default=True, help="The name that the node shows for this subscriber."
 )
-@click.option("--user", default="", help="The user to log in as; empty: the default user.")
-@click.option(
-    "--password",
-    default="",
-    envvar="PYREPL_PASSWORD",
-    help="The password of that user. PYREPL_PASSWORD in the environment hides it from `ps`.",
-)
+@login_options
 @click.option("--quiet", "-q", is_flag=True, help="Print nothing about connections.")
 @tls_options
 def tail(
