@@ -72,15 +72,21 @@ def status(
     show_default=True,
     help="Seconds to wait until all nodes have all changes.",
 )
-def check(user: str, socket_path: str, timeout_s: float) -> NoReturn:
+@click.option(
+    "--login",
+    is_flag=True,
+    help="Also bring the modseqs of this node's Dovecot in line with the other nodes', for clients of USER that come"
+    " from there (mailbox-doveadm).",
+)
+def check(user: str, socket_path: str, timeout_s: float, login: bool) -> NoReturn:
     """Wait until all nodes have all changes to the mailboxes of USER."""
     from pyrepl.mailbox.client import MailboxClient, MailboxError
 
     try:
         with MailboxClient(socket_path, name="pyrepl-mailbox-check", timeout_s=timeout_s) as mail:
-            mail.check(user)
+            mail.check(user, login=login)
     except (MailboxError, TimeoutError) as error:
-        click.echo(f"some nodes do not have all changes: {error}", err=True)
+        click.echo(f"the mailboxes of {user} cannot be checked: {error}", err=True)
         sys.exit(TROUBLE)
     except OSError as error:
         click.echo(f"{socket_path}: {error.strerror or error}", err=True)

@@ -153,6 +153,14 @@ class Mailboxes:
         "Where Dovecot takes mail by LMTP: the path of its socket, as /run/dovecot/lmtp, or host:port.",
         mutable=False,
     )
+    mailbox_doveadm = Directive(
+        Text(),
+        "",
+        "The program doveadm of this node's Dovecot, as /usr/bin/doveadm, with options before its commands if it needs"
+        " some. With it `pyrepl mailbox check --login` brings modseqs in line for clients that come from another node."
+        " With mailbox-gate on.",
+        mutable=False,
+    )
     mailbox_exclude = Directive(
         MailboxPatterns(),
         (),

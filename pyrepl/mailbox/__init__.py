@@ -34,6 +34,7 @@ Ops, which all nodes apply:
     mending              texts that the store lost, or has damaged
     scrubbing            which texts are read again, to see whether they are
     checks               who waits until all is everywhere
+    aligning             modseqs of Dovecots, for clients that come from another node
     told                 what observers are told of ops
     refusals             what no member says that is in order
     recovery             what a crash left between store and rows, and what mail programs did meanwhile

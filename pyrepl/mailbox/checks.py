@@ -8,14 +8,18 @@ have seen anywhere; so the second time whatever they did before without knowing 
 told. A client that kept what it saw on another member is then told of every change by its highest modseq.
 
 A message that still waits for a UID has not fully arrived: until it has one, no CHECK of its user is answered.
+
+Where a user is about to log in, each member answers with its clock, which Dovecots are raised to (aligning.py).
 """
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple, final
+from collections.abc import Callable
+from typing import Final, NamedTuple, TypeAlias, final
 
 from pyrepl.mailbox.answers import No, Ok, Reason
 from pyrepl.mailbox.core import Core, Peer
+from pyrepl.mailbox.modseqs import Clock
 from pyrepl.mailbox.verbs import Check, Command
 from pyrepl.mailbox.words import Vector
 
@@ -26,6 +30,10 @@ MOST_OF_PEER: Final = 1000
 """CHECKs of one member that may wait here; more are answered BUSY."""
 
 
+Then: TypeAlias = Callable[[bool, float], None]
+"""Told at `now` when a CHECK is over, and whether all is at all members: none was missing."""
+
+
 class _Heard(NamedTuple):
     """A member's, which is not answered yet."""
 
@@ -33,6 +41,7 @@ class _Heard(NamedTuple):
     tag: str
     user: str
     needs: Vector
+    wants_clock: bool
 
 
 class _Asked(NamedTuple):
@@ -46,14 +55,19 @@ class _Asked(NamedTuple):
     """How many follow on this one."""
     waits_for: set[str]
     needs: dict[str, int]
+    then: Then | None
+    """Of a user who is about to log in; None: the mail process is answered."""
+    is_whole: bool = True
+    """Did no member miss until now?"""
 
 
 @final
 class Checks:
     """All that wait, of members and of mail processes."""
 
-    def __init__(self, core: Core) -> None:
+    def __init__(self, core: Core, clock: Clock) -> None:
         self.core: Final = core
+        self._clock: Final = clock
         self._made = 0
         self._heard: list[_Heard] = []
         self._asked: dict[str, _Asked] = {}
@@ -66,31 +80,38 @@ class Checks:
 
     def ask(self, client: str, tag: str, user: str, now: float) -> None:
         """A mail process asks; `user` "": about everybody's mailboxes."""
-        self._begin(_Asked(client, tag, user, now + CHECK_S, ROUNDS, set(), {}))
+        self._begin(_Asked(client, tag, user, now + CHECK_S, ROUNDS, set(), {}, None))
         self.finish(now)
+
+    def ask_then(self, user: str, until: float, then: Then) -> None:
+        """As `ask`, of a user who is about to log in; the members' clocks are heard."""
+        self._begin(_Asked("", "", user, until, ROUNDS, set(), {}, then))
 
     def _begin(self, asked: _Asked) -> None:
         """The next round of it."""
         self._made += 1
         number = f"{CHECK}{self._made}"
         ups = {peer.name for peer in self.core.peers.values() if peer.is_up}
-        self._asked[number] = asked._replace(rounds=asked.rounds - 1, waits_for=ups, needs={})
+        is_whole = asked.is_whole and len(ups) == len(self.core.peers)
+        self._asked[number] = asked._replace(rounds=asked.rounds - 1, waits_for=ups, needs={}, is_whole=is_whole)
         for peer in sorted(ups):
-            self.core.send(peer, Check(user=asked.user, held=self.core.journal.seen()), number)
+            check = Check(user=asked.user, held=self.core.journal.seen(), login=asked.then is not None)
+            self.core.send(peer, check, number)
 
     def hear(self, peer: str, tag: str, check: Check) -> None:
         """A member asks."""
         if sum(heard.peer == peer for heard in self._heard) >= MOST_OF_PEER:
             self.core.send(peer, No(reason=Reason.BUSY), tag)
             return
-        self._heard.append(_Heard(peer, tag, check.user, check.held))
-        self._answer()
+        self._heard.append(_Heard(peer, tag, check.user, check.held, check.login))
 
-    def answered(self, peer: Peer, tag: str, answer: Command) -> None:
+    def answered(self, peer: Peer, tag: str, answer: Command, now: float) -> None:
         """A member answered. One that refuses is as one that cannot be reached in time."""
         if not isinstance(answer, Ok):
             return
         peer.tells(answer.held, self.core.causal.held)
+        if answer.modseq is not None:
+            self._clock.heard(answer.modseq, now)
         asked = self._asked.get(tag)
         if asked is not None:
             asked.waits_for.discard(peer.name)
@@ -99,8 +120,10 @@ class Checks:
 
     def link_down(self, peer: str) -> None:
         self._heard = [heard for heard in self._heard if heard.peer != peer]
-        for asked in self._asked.values():
-            asked.waits_for.discard(peer)
+        for number, asked in self._asked.items():
+            if peer in asked.waits_for:
+                asked.waits_for.discard(peer)
+                self._asked[number] = asked._replace(is_whole=False)
 
     def client_gone(self, client: str) -> None:
         self._asked = {number: asked for number, asked in self._asked.items() if asked.client != client}
@@ -108,15 +131,21 @@ class Checks:
     def finish(self, now: float) -> None:
         """Something came, or its time: answer those that are covered by now."""
         if self._heard:
-            self._answer()
+            self._answer(now)
         while self._asked and (number := self._next_over(now)) is not None:
             asked = self._asked.pop(number)
             if now >= asked.until:
-                self.core.reply(asked.client, asked.tag, No(reason=Reason.TIMEOUT))
+                self._end(asked, No(reason=Reason.TIMEOUT), now)
             elif asked.rounds:
                 self._begin(asked)
             else:
-                self.core.reply(asked.client, asked.tag, Ok())
+                self._end(asked, Ok(), now)
+
+    def _end(self, asked: _Asked, answer: Ok | No, now: float) -> None:
+        if asked.then is None:
+            self.core.reply(asked.client, asked.tag, answer)
+        else:
+            asked.then(asked.is_whole and isinstance(answer, Ok), now)
 
     def _next_over(self, now: float) -> str | None:
         """A round that is over, in time or not."""
@@ -126,11 +155,12 @@ class Checks:
                 return number
         return None
 
-    def _answer(self) -> None:
+    def _answer(self, now: float) -> None:
         for heard in list(self._heard):
             if self._covers({dot.origin: dot.seq for dot in heard.needs}) and self._is_settled(heard.user):
                 self._heard.remove(heard)
-                self.core.send(heard.peer, Ok(held=self.core.journal.seen()), heard.tag)
+                clock = self._clock.read(now) if heard.wants_clock else None
+                self.core.send(heard.peer, Ok(held=self.core.journal.seen(), modseq=clock), heard.tag)
 
     def _covers(self, needs: dict[str, int]) -> bool:
         held = self.core.causal.held

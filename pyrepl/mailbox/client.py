@@ -236,10 +236,11 @@ class MailboxClient:
 
     # The cluster
 
-    def check(self, user: str = "") -> None:
-        """Wait until all that was done anywhere is here, and all that is here is everywhere that can be reached.
-        MailboxError TIMEOUT if that takes longer than 5 s."""
-        self._ask(Check(user=user))
+    def check(self, user: str = "", *, login: bool = False) -> None:
+        """Wait until all that was done anywhere is here, and all that is here is everywhere that can be reached. With
+        `login`, before this user logs in to a Dovecot, also until its modseqs are in line with what a client may have
+        seen on other nodes. MailboxError TIMEOUT if that takes longer than 5 s."""
+        self._ask(Check(user=user, login=login))
 
     def ping(self) -> None:
         """The node is there. A connection by TCP needs one every 5 s while nothing else is said."""

@@ -155,7 +155,7 @@ class Core:
             self.rows.put_message(row._replace(uid=UNPLACED))
             self.unsettled.add(work.box)
 
-    def want(self, work: MakeBox | RemoveBox) -> None:
+    def want(self, work: MakeBox | RemoveBox | SetFlags) -> None:
         """A work that makes the store what the rows are already."""
         self._add_works([work])
 

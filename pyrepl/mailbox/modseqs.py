@@ -3,11 +3,19 @@
 Every change carries the modseq that its origin gave it: one more than the highest that it knew. Where a higher one or
 the same was already seen, a client may have asked for changes beyond it, so the change gets a higher one there, and all
 are told by MODSEQ. In the end each has the highest that any node gave it.
+
+
+A Dovecot numbers the changes of its own files by itself, and each node's does so for itself: `Clock` has the numbers
+that all of them are raised to.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Final, NamedTuple, final
+
+_US: Final = 1_000_000
+MOST_AHEAD_US: Final = 86_400 * _US
+"""A member whose clock is further ahead than a day has none."""
 
 
 class Landing(NamedTuple):
@@ -48,3 +56,31 @@ class Implied:
             if len(self._last) > self.MOST:
                 del self._last[next(iter(self._last))]
         return stated
+
+
+@final
+class Clock:
+    """Microseconds of Unix time, by the clock that is furthest ahead among those of the members that were heard.
+
+    A Dovecot gives each change the modseq after the one before it, and no mailbox has a million changes in a second. So
+    one that was raised to the time of an earlier moment never reaches the time of a later one: whatever a client saw on
+    another node, which may be dead by now, is below what is read here now.
+    """
+
+    def __init__(self, unix_s: float) -> None:
+        """`unix_s`: Unix time when `now` was 0."""
+        self._unix_s: Final = unix_s
+        self._ahead = 0
+        """So many microseconds the furthest clock is ahead of ours, at least; never below 0."""
+
+    def read(self, now: float) -> int:
+        return self._own(now) + self._ahead
+
+    def heard(self, theirs: int, now: float) -> None:
+        """A member has read its clock, not long ago."""
+        ahead = theirs - self._own(now)
+        if ahead <= MOST_AHEAD_US:
+            self._ahead = max(self._ahead, ahead)
+
+    def _own(self, now: float) -> int:
+        return int((self._unix_s + now) * _US)

@@ -12,7 +12,8 @@ from collections.abc import Iterable
 from typing import Final, NamedTuple, final
 
 from pyrepl.mailbox.acks import AckOptions
-from pyrepl.mailbox.answers import Bad, No, Ok
+from pyrepl.mailbox.aligning import Aligning
+from pyrepl.mailbox.answers import Bad, No, Ok, Reason
 from pyrepl.mailbox.checks import CHECK, Checks
 from pyrepl.mailbox.core import Core
 from pyrepl.mailbox.deliveries import Deliveries
@@ -28,6 +29,7 @@ from pyrepl.mailbox.mail_side import MailSide
 from pyrepl.mailbox.mastering import GIVE, Mastering, MasteringOptions
 from pyrepl.mailbox.members import Members
 from pyrepl.mailbox.mending import MEND, Mending
+from pyrepl.mailbox.modseqs import Clock
 from pyrepl.mailbox.pulling import PULL, TEXT, Only
 from pyrepl.mailbox.refusals import why_not
 from pyrepl.mailbox.renewing import Renewing
@@ -67,6 +69,7 @@ from pyrepl.mailbox.words import APART, Token, node_of, ranges
 SETTLE_S: Final = 0.1
 """So long a node gathers messages that need another UID."""
 RETRY_S: Final = 1.0
+WHY_NO_DOVEADM: Final = "modseqs are not brought in line without mailbox-doveadm"
 MOST_SETTLED: Final = 300
 _ANSWERS: Final = (Ok, No, Bad)
 _OF_MASTERSHIPS: Final = (Take, Give, RootPing, RootClaim, RootSet, RootClear)
@@ -77,7 +80,7 @@ _ASKED: Final = (Boxes, Entries, Messages)
 
 class NodeOptions(NamedTuple):
     """`unix_s`: Unix time when `now` was 0. `expunge_guard`: `mailbox-expunge-guard`, of a node whose store has gates;
-    None of one without. `exclude`: `mailbox-exclude`."""
+    None of one without. `exclude`: `mailbox-exclude`. `aligns`: with `mailbox-doveadm`, for which it needs gates."""
 
     mastering: MasteringOptions = MasteringOptions()
     unix_s: float = 0.0
@@ -85,6 +88,7 @@ class NodeOptions(NamedTuple):
     acks: AckOptions = AckOptions()
     pages: Pages = Pages()
     exclude: tuple[str, ...] = ()
+    aligns: bool = False
 
 
 @final
@@ -106,7 +110,8 @@ class Node:
         self.resync.on_synced = self.freshness.synced
         self.mending: Final = Mending(self.core, now)
         self.scrubbing: Final = Scrubbing(self.core)
-        self.checks: Final = Checks(self.core)
+        clock = Clock(options.unix_s)
+        self.checks: Final = Checks(self.core, clock)
         self.excluded: Final = Excluded(options.exclude)
         self.mail: Final = MailSide(self.core, self.mastering, self.saving, self.checks, options.unix_s, self.excluded)
         self.uniting: Final = Uniting(self.core, self.mastering, self.saving)
@@ -120,6 +125,9 @@ class Node:
             None
             if self.gates is None or self.folders is None
             else Deliveries(self.core, self.saving.acks, self.checks, self.gates, self.folders)
+        )
+        self.aligning: Final = (
+            Aligning(self.core, self.checks, self.gates, clock) if options.aligns and self.gates is not None else None
         )
         self.joins: Final = (
             None
@@ -135,8 +143,17 @@ class Node:
 
     def hear_mail(self, client: str, tag: str, command: Command, text: str, now: float) -> None:
         """A command of a mail process; `text` names its text in the drop folder."""
-        self.mail.hear(client, tag, command, text, now)
+        if isinstance(command, Check) and command.login:
+            self._hear_login(client, tag, command.user, now)
+        else:
+            self.mail.hear(client, tag, command, text, now)
         self._finish(now)
+
+    def _hear_login(self, client: str, tag: str, user: str, now: float) -> None:
+        if self.aligning is None:
+            self.core.reply(client, tag, No(reason=Reason.FAILED, why=WHY_NO_DOVEADM))
+        else:
+            self.aligning.ask(client, tag, user, now)
 
     def renew(self, client: str, tag: str, box: BoxRow, now: float) -> None:
         """A new UIDVALIDITY for a mailbox; answered as a command of a mail process is."""
@@ -168,6 +185,8 @@ class Node:
 
     def client_gone(self, client: str, now: float) -> None:
         self.mail.client_gone(client, now)
+        if self.aligning is not None:
+            self.aligning.client_gone(client)
         self._finish(now)
 
     def link_up(self, peer: str, now: float, *, is_fresh: bool = False) -> None:
@@ -224,7 +243,7 @@ class Node:
             elif tag[0] == PULL and isinstance(answer, _ANSWERS):
                 self.resync.pulling.answered(peer, tag, answer)
             elif tag[0] == CHECK:
-                self.checks.answered(self.core.peers[peer], tag, answer)
+                self.checks.answered(self.core.peers[peer], tag, answer, now)
             else:
                 self.resync.answered(self.core.peers[peer], tag, answer)
 
@@ -283,6 +302,7 @@ class Node:
             float("inf") if self.gates is None else self.gates.next_deadline(now),
             float("inf") if self.folders is None else self.folders.next_deadline(),
             float("inf") if self.deliveries is None else self.deliveries.next_deadline(),
+            float("inf") if self.aligning is None else self.aligning.next_deadline(),
         )
 
     def _finish(self, now: float) -> None:
@@ -302,6 +322,8 @@ class Node:
             self._tell_flags()
         if self.core.lacking:
             self.resync.fetch_lacking()
+        if self.aligning is not None:
+            self.aligning.tick(now)
         self.checks.finish(now)
         self.doubles.finish(now)
         if self.core.unsettled and self._settle_at == float("inf"):

@@ -161,6 +161,14 @@ class Rows(Protocol):
     def put_gone(self, row: GoneRow) -> None:
         """One row a (box, guid): the newer one stays."""
 
+    def messages_since(self, box: str, modseq: int) -> list[MessageRow]:
+        """Those with a higher modseq, by UID, then by GUID."""
+
+    def aligned(self, box: str) -> int:
+        """The modseq of the mailbox up to which what its Dovecot says of it is in line (aligning.py); 0 at first."""
+
+    def put_aligned(self, box: str, modseq: int) -> None: ...
+
     def put_op(self, op: Op) -> None:
         """Keep an op, its dot in `at`."""
 

@@ -331,6 +331,9 @@ class Check(Command):
     POSITIONS: ClassVar = ("user",)
     user: User = ""
     held: Vector = ()
+    login: Yes = False
+    """This user is about to log in to a Dovecot, whose modseqs are to be brought in line; members answer with their
+    clocks as `modseq`."""
 
 
 class Take(_OnBox):

@@ -1641,6 +1641,15 @@ class MailboxTextMended(MailboxNotice):
 
 
 @final
+class MailboxNotAligned(MailboxNotice):
+    LEVEL: ClassVar[Level] = Level.WARNING
+    TEXT: ClassVar[str] = (
+        "Mailboxes: not_aligned {about}. A client that comes from another node may miss changes of flags until this"
+        " works: try what mailbox-doveadm says, as the user whom pyrepl runs as"
+    )
+
+
+@final
 class MailboxTextUnmended(MailboxNotice):
     LEVEL: ClassVar[Level] = Level.WARNING
     TEXT: ClassVar[str] = (

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import imaplib
 import re
+import shlex
+import sys
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
+from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
 from tests.fault.mailbox_cluster import USER, MailboxCluster
-from tests.peers.dovecot import Dovecot
+from tests.peers.dovecot import Dovecot, owner
 from tests.peers.lab import Lab, wait_until
 from tests.peers.ports import HOST, free_port
 from tests.peers.proxy import Proxy
 
 SETTINGS: Final = {"mailbox-gate": "on", "mailbox-lease": "5000", "mailbox-root-timeout": "2000"}
 _SAYS: Final = re.compile(rb"UID (\d+) FLAGS \((.*?)\) X-GUID \"?([^\" )]+)")
+CONF: Final = Path(__file__).resolve().parents[2] / "conf"
 _NOTHING: Final[Mapping[str, str]] = MappingProxyType({})
 Shown = dict[int, tuple[frozenset[str], str]]
 """UID -> flags and GUID."""
@@ -29,13 +33,19 @@ class DovecotPair:
     """
 
     def __init__(
-        self, cluster: MailboxCluster, dovecots: dict[str, Dovecot], proxy: Proxy, more: Mapping[str, str]
+        self,
+        cluster: MailboxCluster,
+        dovecots: dict[str, Dovecot],
+        proxy: Proxy,
+        more: Mapping[str, str],
+        is_checked: bool,
     ) -> None:
         self.cluster = cluster
         self.dovecots = dovecots
         self.proxy = proxy
         self.lmtp_ports = {name: free_port() for name in dovecots}
         self._more = more
+        self.is_checked = is_checked
 
     def start(self, *names: str) -> None:
         """Start nodes, for the first time or again."""
@@ -46,6 +56,8 @@ class DovecotPair:
                 "mailbox-lmtp-backend": f"{HOST}:{self.dovecots[name].lmtp_port}",
                 **self._more,
             }
+            if self.is_checked:
+                own["mailbox-doveadm"] = shlex.join(self.dovecots[name].doveadm())
             if name == "b":
                 a, proxy = self.cluster.ports["a"], self.proxy.port
                 own["mailbox-members"] = self.cluster.members.replace(f":{a}", f":{proxy}")
@@ -83,6 +95,30 @@ def shown(session: imaplib.IMAP4) -> Shown:
     return dict(sorted(found.items()))
 
 
+def _checking(cluster: MailboxCluster, name: str) -> str:
+    """conf/dovecot-login-check.conf, with the script beside it, for this node."""
+    folder = cluster.folder(name)
+    folder.mkdir(parents=True, exist_ok=True)
+    ours = {
+        "/usr/local/lib/pyrepl": str(folder),
+        "user = vmail": f"user = {owner().pw_name}",
+        "/opt/pyrepl/bin": str(Path(sys.executable).parent),
+        "/run/pyrepl/mailbox": f"{folder}/socket",
+    }
+    lines, script = _sample("dovecot-login-check.conf", ours), _sample("dovecot-login-check.sh", ours)
+    (folder / "dovecot-login-check.sh").write_text(script)
+    (folder / "dovecot-login-check.sh").chmod(0o755)
+    return lines
+
+
+def _sample(name: str, ours: Mapping[str, str]) -> str:
+    """A file of conf/ with what a test has in place of its paths and names."""
+    sample = (CONF / name).read_text()
+    for theirs, own in ours.items():
+        sample = sample.replace(theirs, own)
+    return sample
+
+
 @contextmanager
 def dovecot_pair(
     lab: Lab,
@@ -92,20 +128,26 @@ def dovecot_pair(
     versions: Mapping[str, str] = _NOTHING,
     settings: str = "",
     more: Mapping[str, str] = _NOTHING,
+    checked: bool = False,
 ) -> Iterator[DovecotPair]:
     """Nodes that have met, an INBOX if `is_new`, and Dovecots that told of no error.
 
     They are of this machine's version, or of the one that `versions` has for a node, with these `settings` besides.
+    `checked`: before a user logs in, modseqs are brought in line, as conf/dovecot-login-check.sh does it.
     """
     with ExitStack() as stack:
+        cluster = MailboxCluster(lab, names)
         dovecots = {
             name: stack.enter_context(
-                Dovecot(users=[USER], settings=settings, is_ours=True, version=versions.get(name, ""))
+                Dovecot(
+                    *([USER], "maildir++", settings + (_checking(cluster, name) if checked else "")),
+                    is_ours=True,
+                    version=versions.get(name, ""),
+                )
             )
             for name in names
         }
-        cluster = MailboxCluster(lab, names)
-        pair = DovecotPair(cluster, dovecots, stack.enter_context(Proxy(cluster.ports["a"])), more)
+        pair = DovecotPair(cluster, dovecots, stack.enter_context(Proxy(cluster.ports["a"])), more, checked)
         pair.start(*names)
         client = pair.cluster.client(names[0])
         if is_new:

@@ -118,6 +118,10 @@ class Dovecot:
             found = [*entering(self._root, [self.folder]), *found]
         return found
 
+    def doveadm(self) -> list[str]:
+        """Its program for administrators."""
+        return self.inside("doveadm", "-c", str(self.conf))
+
     def start(self) -> None:
         """Run it, and wait until it lets somebody in."""
         as_user: dict[str, Any] = {}

@@ -9,6 +9,7 @@ The service:
     dialer                       links to other members
     workers, text_writer         threads that wait for the disk
     scrubber                     has them read texts again
+    aligner, doveadm             Dovecot's modseqs are brought in line before a login
     deeds, off                   the answers to MAILBOX
     figures, tally, lag          what INFO mailboxes shows, and what is counted for it
 

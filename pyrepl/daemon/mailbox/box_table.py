@@ -95,6 +95,13 @@ class BoxTable:
             self._known[row.user][row.guid] = row
             self._user_of[row.guid] = row.user
 
+    def aligned(self, box: str) -> int:
+        found = self._database.row("SELECT modseq FROM aligned WHERE box = ?", box)
+        return found[0] if found else 0
+
+    def put_aligned(self, box: str, modseq: int) -> None:
+        self._database.change("INSERT OR REPLACE INTO aligned VALUES (?, ?)", box, modseq)
+
     def _of(self, user: str) -> dict[str, BoxRow]:
         """The rows of a user by GUID, remembered while others are not used for longer."""
         known = self._known.get(user)

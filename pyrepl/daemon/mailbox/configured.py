@@ -5,6 +5,7 @@ Not here: the directives themselves (pyrepl.config.mailboxes).
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -45,6 +46,8 @@ class Configured(NamedTuple):
     """What becomes of gates without a daemon, as their keeper is told it; None without gates."""
     lmtp: str | tuple[str, int] | None
     """Where Dovecot takes mail by LMTP: a path, or host and port; None without mailbox-lmtp-port."""
+    doveadm: tuple[str, ...]
+    """The words of mailbox-doveadm; none of a witness."""
 
     @property
     def to_call(self) -> tuple[str, ...]:
@@ -85,7 +88,18 @@ def configured(settings: Settings, jitter: float) -> Configured:
         exclude=settings.mailbox_exclude,
         gates=_orphaned(settings, members, name) if has_gates else None,
         lmtp=_backend(settings, has_gates) if settings.mailbox_lmtp_port else None,
+        doveadm=_doveadm(settings, has_gates) if place is not None else (),
     )
+
+
+def _doveadm(settings: Settings, has_gates: bool) -> tuple[str, ...]:
+    try:
+        words = tuple(shlex.split(settings.mailbox_doveadm))
+    except ValueError as error:
+        raise ConfigError(f"mailbox-doveadm: {error}") from None
+    if words and not has_gates:
+        raise ConfigError("mailbox-doveadm needs mailbox-gate on, as there is no Dovecot without")
+    return words
 
 
 def _backend(settings: Settings, has_gates: bool) -> str | tuple[str, int]:

@@ -6,7 +6,8 @@
     3 commit the rows
     4 do the works that take away
     5 let go what is said to members, mail processes and operators
-    6 have a text read again, if it is time for one; what was read is told as something that has come
+    6 have a text read again, if it is time for one, and mailboxes aligned; what came of it is told as something that
+      has come
 
 All that comes while 2 to 4 wait for the disk is told in the next round, so under load one commit serves many. Nobody
 is told of anything that a power cut could take back.
@@ -22,6 +23,8 @@ from collections import Counter, deque
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final, Protocol, TypeAlias, final
 
+from pyrepl.daemon.mailbox.aligner import Aligner
+from pyrepl.daemon.mailbox.doveadm import Doveadm
 from pyrepl.daemon.mailbox.lag import Lag
 from pyrepl.daemon.mailbox.owing import Owing, Refused, Standing
 from pyrepl.daemon.mailbox.scrubber import Scrubber
@@ -90,9 +93,10 @@ class Driver:
         tombstones_s: int,
         watch: Watch | None = None,
         scrub_pace: Callable[[], int] = lambda: 0,
+        doveadm: Doveadm | None = None,
     ) -> None:
         """`workers` None: a witness, which has no works. `watch`: with gates. `scrub_pace`: `mailbox-scrub` as it is
-        now."""
+        now. `doveadm`: of a node that aligns."""
         self.node: Final = node
         self.lag: Final = Lag()
         self.rounds = 0
@@ -108,6 +112,7 @@ class Driver:
         self._wake: Final = asyncio.Event()
         self._watch: Final = watch
         self._scrubber: Final = None if workers is None else Scrubber(workers, self.tell, scrub_pace)
+        self._aligner: Final = None if workers is None or doveadm is None else Aligner(workers, self.tell, doveadm)
         self.is_settled = False
         """What a crash left is dealt with, so what gates find is Dovecot's."""
         self._trim_at = now()
@@ -127,6 +132,11 @@ class Driver:
         """`unread`: user -> why the rows could not be compared with the Maildir at the start."""
         if self._owing is not None:
             self._owing.begin(unread)
+
+    def stop(self) -> None:
+        """Nothing is begun any more beside the rounds."""
+        if self._aligner is not None:
+            self._aligner.stop()
 
     def wake(self) -> None:
         """There is something to do, as the watch has seen."""
@@ -185,6 +195,8 @@ class Driver:
         self.lag.note(core.causal.held.get(core.origin, 0), self._now())
         if self._scrubber is not None and self.is_settled:
             self._scrubber.look(self.node, self.standing, self._now())
+        if self._aligner is not None and self.node.aligning is not None and self.is_settled:
+            self._aligner.look(self.node.aligning, self._now())
         self._watchers = [watcher for watcher in self._watchers if not watcher()]
 
     async def _do_gates(self) -> None:

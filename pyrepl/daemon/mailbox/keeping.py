@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Final, final
 from pyrepl.config.settings import Settings
 from pyrepl.daemon.clock import Clock
 from pyrepl.daemon.mailbox.configured import Configured
+from pyrepl.daemon.mailbox.doveadm import Doveadm
 from pyrepl.daemon.mailbox.driver import Driver, Hearers
 from pyrepl.daemon.mailbox.files import DiskFiles
 from pyrepl.daemon.mailbox.keeper_link import NoKeeper
@@ -28,6 +29,7 @@ from pyrepl.daemon.mailbox.uidlist_lock import UidlistLock
 from pyrepl.daemon.mailbox.workers import Workers
 from pyrepl.errors import ConfigError
 from pyrepl.mailbox.boxes import view
+from pyrepl.mailbox.entries import Pages
 from pyrepl.mailbox.maildir.layout import LAYOUTS
 from pyrepl.mailbox.node import Node, NodeOptions
 from pyrepl.mailbox.rows import ClusterRow, origin_of_new
@@ -71,13 +73,16 @@ class Keeping:
                 opened.callback(self.texts.stop)
             now = clock.now()
             options = NodeOptions(
-                *(conf.mastering, clock.unix_ms() / 1000 - now, conf.expunge_guard, conf.acks), exclude=conf.exclude
+                *(conf.mastering, clock.unix_ms() / 1000 - now, conf.expunge_guard, conf.acks, Pages(), conf.exclude),
+                aligns=bool(conf.doveadm),
             )
             node = Node(conf.name, conf.members, rows, now, options)
             self.driver: Final = Driver(
                 *(node, rows, self.workers, hearers, clock.now, settings.mailbox_tombstones * _DAY_S, self._gates),
                 scrub_pace=lambda: settings.mailbox_scrub,
+                doveadm=Doveadm(conf.doveadm, LAYOUTS[settings.mailbox_layout].separator) if conf.doveadm else None,
             )
+            opened.callback(self.driver.stop)
             self._close: Final = opened.pop_all()
 
     async def settle(self) -> None:

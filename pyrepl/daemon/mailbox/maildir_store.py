@@ -28,6 +28,7 @@ from pyrepl.daemon.mailbox.uidlist_lock import LockBusy, UidlistLock
 from pyrepl.daemon.mailbox.user_boxes import BoxGone, UserBoxes
 from pyrepl.daemon.mailbox.user_folders import Place, UserFolders
 from pyrepl.errors import CorruptData
+from pyrepl.mailbox.aligning import DRAFT, AlignOrder
 from pyrepl.mailbox.compare import FoundBox
 from pyrepl.mailbox.folders import FolderOrder, FolderResult
 from pyrepl.mailbox.gates import GateOrder, GateResult, GateWork
@@ -199,6 +200,14 @@ class MaildirStore:
             return FolderResult(found_folders(self._files, boxes, order, self._keeper.follow_user))
         except TROUBLE as error:
             return FolderResult(why=failed(error).reason)
+
+    def begin_align(self, order: AlignOrder) -> None:
+        """A flag of messages is about to be changed, and changed back, by Dovecot. Raises OSError."""
+        self.drop.begin_flags(order.box.encode(), [(each.guid, frozenset({DRAFT.lower()})) for each in order.messages])
+
+    def end_align(self, order: AlignOrder) -> None:
+        """It was changed back, and all rows are committed. Raises OSError."""
+        self.drop.remove_flags(order.box.encode())
 
     def settle(self, works: Sequence[Work]) -> None:
         """Raises OSError."""

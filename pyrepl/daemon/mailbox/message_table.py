@@ -92,6 +92,9 @@ class MessageTable:
         query = f"SELECT {_GONE} FROM gone WHERE box = ? AND modseq > ? ORDER BY uid, guid"
         return [_gone_of(found) for found in self._database.rows(query, box, modseq)]
 
+    def messages_since(self, box: str, modseq: int) -> list[MessageRow]:
+        return self._messages("WHERE box = ? AND modseq > ? ORDER BY uid, guid", box, modseq)
+
     def gone_by_guid(self, box: str, after: str, upto: str, most: int) -> list[GoneRow]:
         found = self._database.rows(f"SELECT {_GONE} FROM gone {_BY_GUID}", box, after, upto, upto, most)
         return [_gone_of(columns) for columns in found]

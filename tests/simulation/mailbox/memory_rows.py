@@ -26,6 +26,7 @@ class MemoryRows:
         self._cluster: dict[str, ClusterRow] = {"row": ClusterRow()}
         self._held: dict[str, int] = {}
         self._boxes: dict[str, BoxRow] = {}
+        self._aligned: dict[str, int] = {}
         self._messages: dict[str, dict[str, MessageRow]] = {}
         self._by_uid: dict[str, dict[int, str]] = {}
         self._gone: dict[str, dict[str, GoneRow]] = {}
@@ -151,6 +152,15 @@ class MemoryRows:
             found = sorted(self._messages.get(box, {}).values(), key=lambda row: (row.uid, row.guid))
             self._sorted[box] = found
         return found
+
+    def messages_since(self, box: str, modseq: int) -> list[MessageRow]:
+        return [row for row in self._in_order(box) if row.modseq > modseq]
+
+    def aligned(self, box: str) -> int:
+        return self._aligned.get(box, 0)
+
+    def put_aligned(self, box: str, modseq: int) -> None:
+        self._put(self._aligned, box, modseq)
 
     def messages_by_guid(self, box: str, after: str, upto: str, most: int) -> list[MessageRow]:
         return _by_guid(self._messages.get(box, {}), after, upto)[:most]

@@ -97,6 +97,14 @@ def test_a_check(tmp_path: Path, answer: bytes, status: int) -> None:
     assert heard[1] == b"1 CHECK alice"
 
 
+def test_a_check_before_a_login(tmp_path: Path) -> None:
+    path = tmp_path / "socket"
+    with node(path, b"TAG NO FAILED why=no\n") as heard:
+        result = ran("check", "alice", "--login", "--socket", str(path), "--timeout", "5")
+    assert result.exit_code == 1 and "the mailboxes of alice cannot be checked" in result.output
+    assert heard[1] == b"1 CHECK alice login=1"
+
+
 def test_a_check_without_a_node(tmp_path: Path) -> None:
     result = ran("check", "alice", "--socket", str(tmp_path / "none"))
     assert result.exit_code == 2 and "No such file" in result.output

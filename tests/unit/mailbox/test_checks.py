@@ -100,3 +100,29 @@ def test_members_say_what_they_hold_when_they_are_hurried() -> None:
     cluster.settle()
     assert a.core.peers["b"].held["a"] == a.core.causal.held["a"] == 2
     assert [line for line in cluster.said("OK") if line.startswith("a>m")] == ["a>m1 5 OK"], "nobody asked"
+
+
+def test_m5_of_a_user_who_is_about_to_log_in_the_members_clocks_are_heard() -> None:
+    cluster = ready("abc")
+    told: list[bool] = []
+    checks = cluster.nodes["a"].checks
+    cluster.nodes["b"].checks._clock.heard(5_000_000_000, cluster.now)
+    for name, is_whole in (("", True), ("c", False)):
+        if name:
+            cluster.cut("a", name)
+        checks.ask_then("alice", cluster.now + 5, lambda is_whole, now: told.append(is_whole))
+        cluster.say("m1>a 5 PING")
+        assert told.pop() is is_whole
+    assert checks._clock.read(cluster.now) >= 5_000_000_000
+
+
+def test_a_member_that_goes_meanwhile_was_missing() -> None:
+    cluster = ready("abc")
+    told: list[bool] = []
+    cluster.held.add("c>a")
+    cluster.nodes["a"].checks.ask_then("alice", cluster.now + 5, lambda is_whole, now: told.append(is_whole))
+    cluster.say("m1>a 5 PING")
+    assert told == []
+    cluster.cut("a", "c")
+    cluster.say("m1>a 5 PING")
+    assert told == [False]

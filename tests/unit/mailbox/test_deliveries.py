@@ -65,7 +65,7 @@ def test_the_other_nodes_are_asked_to_tell_at_once() -> None:
         (send.peer, send.tag, send.command.held) for send in one.core.sends() if isinstance(send.command, Check)
     ]
     assert (peer, held) == ("b", one.core.journal.seen())
-    one.rig.node.checks.answered(one.other, tag, Ok(held=one.core.journal.seen()))
+    one.rig.node.checks.answered(one.other, tag, Ok(held=one.core.journal.seen()), one.rig.now)
     one.settle()
     assert one.answers == [Ok(acks=1)]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pyrepl.mailbox.modseqs import Implied, Landing, land
+from pyrepl.mailbox.modseqs import MOST_AHEAD_US, Clock, Implied, Landing, land
 
 
 def test_m2_a_change_behind_higher_ones_gets_a_higher_one_and_all_are_told() -> None:
@@ -20,3 +20,14 @@ def test_p2_a_modseq_that_is_not_stated_is_the_one_after() -> None:
     for number in range(Implied.MOST):
         implied.resolve("bob", number, 1)
     assert implied.resolve("alice", "INBOX", None) is None, "only so many are remembered"
+
+
+def test_m5_the_clock_is_the_one_that_is_furthest_ahead() -> None:
+    clock = Clock(1000.0)
+    assert clock.read(2.5) == 1_002_500_000
+    clock.heard(1_002_000_000, 2.5)
+    assert clock.read(2.5) == 1_002_500_000, "one that is behind"
+    clock.heard(1_007_500_000, 2.5)
+    assert clock.read(2.5) == 1_007_500_000 and clock.read(3.0) == 1_008_000_000
+    clock.heard(1_003_000_000 + MOST_AHEAD_US + 1, 3.0)
+    assert clock.read(3.0) == 1_008_000_000, "one that nobody can have"

@@ -31,6 +31,12 @@ def test_the_cluster_and_the_vector(rows: SqliteRows) -> None:
     assert rows.held() == {"a": 2**63 - 1, "b": 7}
 
 
+def test_how_far_a_mailbox_is_aligned(rows: SqliteRows) -> None:
+    rows.put_aligned("0" * 32, 5)
+    rows.put_aligned("0" * 32, 7)
+    assert rows.aligned("0" * 32) == 7 and rows.aligned("1" * 32) == 0
+
+
 def test_mailboxes_are_kept_field_by_field(rows: SqliteRows) -> None:
     rows.put_box(WORK)
     rows.put_box(INBOX)

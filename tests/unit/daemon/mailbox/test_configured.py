@@ -38,6 +38,8 @@ def test_a_witness_has_no_maildirs(tmp_path: Path) -> None:
         ({"mailbox_secret": b"short"}, "mailbox-secret must have 16 bytes"),
         ({"mailbox_maildir": "mail/%u"}, "mailbox-maildir: 'mail/%u' is no absolute path"),
         ({"mailbox_maildir": "/var/mail"}, "mailbox-maildir"),
+        ({"mailbox_doveadm": "doveadm"}, "mailbox-doveadm needs mailbox-gate on"),
+        ({"mailbox_doveadm": "'doveadm", "mailbox_gate": "on"}, "mailbox-doveadm: No closing quotation"),
         ({"mailbox_lmtp_port": 24}, "mailbox-lmtp-port needs mailbox-gate on"),
         ({"mailbox_lmtp_port": 24, "mailbox_gate": "on"}, r"mailbox-lmtp-backend \(none\) is neither a path nor host"),
         ({"mailbox_lmtp_port": 24, "mailbox_gate": "on", "mailbox_lmtp_backend": "x:0"}, "mailbox-lmtp-backend x:0"),
@@ -60,3 +62,8 @@ def test_where_a_dovecot_takes_mail(tmp_path: Path, stated: str, backend: str | 
     settings = made(tmp_path, mailbox_gate="on", mailbox_lmtp_port=2424, mailbox_lmtp_backend=stated)
     assert configured(settings, 0.0).lmtp == backend
     assert configured(made(tmp_path, mailbox_lmtp_backend=stated), 0.0).lmtp is None
+
+
+def test_doveadm_and_its_options(tmp_path: Path) -> None:
+    settings = made(tmp_path, mailbox_gate="on", mailbox_doveadm="/usr/bin/doveadm -c '/etc/my conf'")
+    assert configured(settings, 0.0).doveadm == ("/usr/bin/doveadm", "-c", "/etc/my conf")

@@ -7,6 +7,7 @@ import pytest
 from pyrepl.daemon.mailbox.maildir_store import MOST_OPEN, MaildirStore
 from pyrepl.daemon.mailbox.maildirs_place import MARKER, NotThere
 from pyrepl.errors import CorruptData
+from pyrepl.mailbox.aligning import DRAFT, Aligned, AlignOrder
 from pyrepl.mailbox.core import Core
 from pyrepl.mailbox.maildir.letters import SYSTEM
 from pyrepl.mailbox.maildir.text_sums import sums_of
@@ -297,3 +298,13 @@ def test_l8_a_text_that_nobody_sees_yet_is_mended_too(disk: ModelDisk, store: Ma
 def test_what_cannot_be_looked_for_is_not_damaged() -> None:
     store = new_store(new_disk(), is_new=True)
     assert store.scrub(order("G1", b"one")) == (NOT_THERE,)
+
+
+def test_a_flag_that_is_changed_for_a_login_is_unsure_until_it_is_changed_back(store: MaildirStore) -> None:
+    tell(store, make_box(), add(store, "G1", 1, b"x"))
+    order = AlignOrder(USER, INBOX_ID, "INBOX", 9, (Aligned("G1", 1, False),), False, 3)
+    store.settle([SetFlags(USER, INBOX_ID, "G1", ())])
+    store.begin_align(order)
+    assert store.stored(USER)[INBOX_ID].unsure == {"G1": frozenset({DRAFT.lower()})}
+    store.end_align(order)
+    assert store.stored(USER)[INBOX_ID].unsure == {}

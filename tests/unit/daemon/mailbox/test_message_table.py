@@ -33,6 +33,13 @@ def test_messages_come_by_uid_and_those_without_one_first(rows: SqliteRows) -> N
     assert [row.guid for row in rows.unplaced(BOX)] == ["y", "z"]
 
 
+def test_those_with_a_higher_modseq(rows: SqliteRows) -> None:
+    for number, (uid, guid) in enumerate([(9, "a"), (5, "b"), (UNPLACED, "z"), (7, "c")]):
+        rows.put_message(_at(uid, guid)._replace(modseq=number))
+    assert [row.guid for row in rows.messages_since(BOX, 0)] == ["z", "b", "c"]
+    assert [row.guid for row in rows.messages_since(BOX, 2)] == ["c"] and rows.messages_since(OTHER, 0) == []
+
+
 def test_a_large_mailbox_comes_in_pages(rows: SqliteRows) -> None:
     for uid in range(1, 1202):
         rows.put_message(_at(uid if uid > 700 else UNPLACED, f"{uid:04}"))

@@ -1,0 +1,77 @@
+"""What doveadm is asked, and what is told when it fails."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+
+import pytest
+
+from pyrepl.daemon.mailbox import doveadm as room
+from pyrepl.daemon.mailbox.doveadm import Doveadm, DoveadmError
+from pyrepl.mailbox.aligning import Aligned, AlignOrder
+
+ORDER = AlignOrder("alice", "1" * 32, "Work/New", 1000, (Aligned("G1", 1, False), Aligned("G2", 2, False)), False, 7)
+
+
+def program(folder: Path, script: str = "") -> Doveadm:
+    """One that keeps what it is asked, a line each, and does what the script says."""
+    path = folder / "doveadm"
+    path.write_text(f'#!/bin/sh\necho "$@" >> {shlex.quote(str(folder / "asked"))}\n{script}\n')
+    path.chmod(0o755)
+    return Doveadm([str(path), "-c", "conf"], ".")
+
+
+def asked(folder: Path) -> list[str]:
+    return [line.removeprefix("-c conf ") for line in (folder / "asked").read_text().splitlines()]
+
+
+def test_a_mailbox_is_raised_and_a_flag_changed_and_changed_back(tmp_path: Path) -> None:
+    program(tmp_path).align(ORDER)
+    assert asked(tmp_path) == [
+        "mailbox update -u alice --min-highest-modseq 1000 -- Work.New",
+        "flags add -u alice \\Draft mailbox Work.New uid 1:2",
+        "flags remove -u alice \\Draft mailbox Work.New uid 1:2",
+    ]
+
+
+def test_drafts_stay_such_and_a_new_log_is_begun_each_time(tmp_path: Path) -> None:
+    messages = (Aligned("G1", 1, True), Aligned("G2", 2, False))
+    program(tmp_path).align(ORDER._replace(messages=messages, forget=True))
+    flags = asked(tmp_path)[1:]
+    assert all(line.startswith("-o mail_index_log_rotate_min_size=1 -o ") for line in flags)
+    assert [line.partition(" flags ")[2].split()[0] + line[-2:] for line in flags] == [
+        "add 2",
+        "remove 2",
+        "remove 1",
+        "add 1",
+    ]
+
+
+def test_many_messages_are_named_in_portions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(room, "MOST_UIDS", 2)
+    program(tmp_path).align(ORDER._replace(messages=tuple(Aligned("G", uid, False) for uid in (1, 2, 3))))
+    assert [line.split()[-1] for line in asked(tmp_path)[1:]] == ["1:2", "1:2", "3", "3"]
+
+
+def test_the_separator_may_be_another_one(tmp_path: Path) -> None:
+    program(tmp_path, 'for name in "$@"; do [ "$name" = Work.New ] && exit 68; done; exit 0').align(ORDER)
+    assert [line.split()[-1] for line in asked(tmp_path)[:2]] == ["Work.New", "Work/New"]
+    assert "mailbox Work/New uid" in asked(tmp_path)[2]
+
+
+@pytest.mark.parametrize(
+    ("script", "why"),
+    [("echo Error: no >&2; exit 75", "doveadm ended with 75: Error: no"), ("exit 68", "knows no mailbox Work.New")],
+)
+def test_what_it_says_is_told(tmp_path: Path, script: str, why: str) -> None:
+    with pytest.raises(DoveadmError, match=why):
+        program(tmp_path, script).align(ORDER)
+
+
+def test_it_may_not_be_there_or_not_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(DoveadmError, match="No such file"):
+        Doveadm([str(tmp_path / "none")], ".").align(ORDER)
+    monkeypatch.setattr(room, "PATIENCE_S", 0.1)
+    with pytest.raises(DoveadmError, match="has not ended"):
+        program(tmp_path, "exec sleep 60").align(ORDER)
