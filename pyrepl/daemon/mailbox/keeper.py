@@ -138,11 +138,14 @@ def serve(listener: socket.socket, gatekeeping: Gatekeeping) -> None:
                 daemon.close()
                 daemon, rest = None, b""
                 gatekeeping.daemon_gone(time.monotonic())
-        if listener in ready:
+        # Whoever gets the pid may rely on the keeper. One that comes while the keeper ends gets the end of the file.
+        if listener in ready and not gatekeeping.is_over:
             if daemon is not None:
                 daemon.close()
             daemon, rest = listener.accept()[0], b""
-            daemon.sendall(b"%d\n" % os.getpid())
+            # A daemon that is gone by now is noticed when it is read.
+            with suppress(OSError):
+                daemon.sendall(b"%d\n" % os.getpid())
             gatekeeping.daemon_came()
         gatekeeping.tick(time.monotonic())
 

@@ -38,13 +38,12 @@ class KeeperLink:
         self._gone: Final = gone
         self._loop: Final = asyncio.get_running_loop()
         self._turn: Final = threading.Lock()
-        self._socket: Final = _connected(folder) or _started(folder)
+        self._socket, self.pid = _found(folder) or _started(folder)
         try:
-            self.pid: Final = int(self._socket.recv(_MOST_BYTES))
             self._say(orphaned)
-        except (OSError, ValueError):
+        except NoKeeper:
             self._socket.close()
-            raise NoKeeper(f"the keeper in {folder} does not answer") from None
+            raise
         self._loop.add_reader(self._socket.fileno(), self._over)
 
     def open(self, gate: bytes) -> None:
@@ -77,22 +76,29 @@ class KeeperLink:
         self._gone()
 
 
-def _connected(folder: Path) -> socket.socket | None:
-    """None if nobody listens. The path of a socket may be short only, so it is named by the folder's descriptor."""
-    found = socket.socket(socket.AF_UNIX)
-    found.settimeout(_WAIT_S)
+def _found(folder: Path) -> tuple[socket.socket, int] | None:
+    """A connection to the keeper that runs, and its pid. None if there is none, or if it was about to end: then all of
+    its gates are open and its socket is removed by now. Raises NoKeeper if it does not answer.
+
+    The path of a socket may be short only, so it is named by the folder's descriptor.
+    """
+    link = socket.socket(socket.AF_UNIX)
+    link.settimeout(_WAIT_S)
     fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
-        found.connect(f"/proc/self/fd/{fd}/{NAME}")
-    except OSError:
-        found.close()
+        link.connect(f"/proc/self/fd/{fd}/{NAME}")
+        return link, int(link.recv(_MOST_BYTES))
+    except TimeoutError:
+        link.close()
+        raise NoKeeper(f"the keeper in {folder} does not answer") from None
+    except (OSError, ValueError):
+        link.close()
         return None
     finally:
         os.close(fd)
-    return found
 
 
-def _started(folder: Path) -> socket.socket:
+def _started(folder: Path) -> tuple[socket.socket, int]:
     keeper = subprocess.Popen(
         [sys.executable, "-m", "pyrepl.daemon.mailbox.keeper"],
         cwd=folder,
@@ -103,7 +109,7 @@ def _started(folder: Path) -> socket.socket:
     assert keeper.stdout is not None
     with keeper.stdout as out:
         is_ready = out.readline() == b"ready\n"
-    found = _connected(folder) if is_ready else None
+    found = _found(folder) if is_ready else None
     if found is None:
         raise NoKeeper(f"the keeper in {folder} did not start: it ended with {keeper.poll()}")
     return found

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
+import signal
+import socket
 from pathlib import Path
 
 import pytest
 
 from pyrepl.daemon.mailbox.keeper import NAME
-from pyrepl.daemon.mailbox.keeper_link import KeeperLink, NoKeeper
+from pyrepl.daemon.mailbox.keeper_link import KeeperLink, NoKeeper, _found
 from pyrepl.daemon.mailbox.uidlist_lock import NAME as LOCK
 from tests.unit.daemon.rig import in_loop, until
 
@@ -42,6 +45,51 @@ async def test_it_is_started_found_again_and_taken_leave_of(tmp_path: Path) -> N
     second.close()
     await until(lambda: not is_alive(first.pid), "it has ended")
     assert list((tmp_path / "box").iterdir()) == [] and not (tmp_path / NAME).exists()
+
+
+@in_loop
+async def test_one_that_ends_promises_nothing_to_whoever_comes(tmp_path: Path) -> None:
+    first = KeeperLink(tmp_path, ORPHANED, ended)
+    os.kill(first.pid, signal.SIGSTOP)
+    first.bye()
+    with socket.socket(socket.AF_UNIX) as late:
+        late.connect(str(tmp_path / NAME))
+        os.kill(first.pid, signal.SIGCONT)
+        with pytest.raises(ConnectionResetError):
+            late.recv(64)
+    first.close()
+    assert not (tmp_path / NAME).exists()
+
+
+@in_loop
+async def test_after_one_that_ends_another_is_started(tmp_path: Path) -> None:
+    with socket.socket(socket.AF_UNIX) as ending:
+        ending.bind(str(tmp_path / NAME))
+        ending.listen()
+        comes = asyncio.create_task(asyncio.to_thread(_found, tmp_path))
+        await asyncio.to_thread(lambda: ending.accept()[0].close())
+        (tmp_path / NAME).unlink()
+    assert await comes is None
+    link = KeeperLink(tmp_path, ORPHANED, ended)
+    assert link.pid != os.getpid()
+    link.bye()
+    link.close()
+    await until(lambda: not is_alive(link.pid), "it has ended")
+
+
+@in_loop
+async def test_one_that_came_and_went_harms_nobody(tmp_path: Path) -> None:
+    first = KeeperLink(tmp_path, ORPHANED, ended)
+    os.kill(first.pid, signal.SIGSTOP)
+    with socket.socket(socket.AF_UNIX) as passing:
+        passing.connect(str(tmp_path / NAME))
+    first.close()
+    os.kill(first.pid, signal.SIGCONT)
+    second = KeeperLink(tmp_path, ORPHANED, ended)
+    assert second.pid == first.pid
+    second.bye()
+    second.close()
+    await until(lambda: not is_alive(first.pid), "it has ended")
 
 
 @in_loop
