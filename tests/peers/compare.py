@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import Final
+from typing import Final, cast
 
 from tests.peers.kinds import VALKEY, exact_scores, maker
 from tests.peers.lab import Node, wait_until
@@ -23,6 +23,8 @@ SHOWN: Final = 10
 
 Entry = tuple[str, int, object]
 """A key as (type, PEXPIRETIME or -1, content)."""
+_Hash = tuple[dict[bytes, bytes], dict[bytes, int]]
+"""Content of a hash: its fields, and Unix ms of those that expire."""
 
 _READ: Final[dict[str, tuple[Word, ...]]] = {
     "string": ("GET",),
@@ -78,12 +80,14 @@ def assert_equal(one: Node, other: Node) -> None:
     Equal contents with unequal digests are a difference too, where both digests follow one rule.
     """
     digests = digest(one), digest(other)
-    found = differences(one, other) + _function_differences(one, other)
+    walked = list(_walks(one, other))
+    found = [line for each in walked for line in _compare(*each)] + _function_differences(one, other)
     if found:
         raise AssertionError(
             f"{one.name} and {other.name} differ in {len(found)} keys (digests {digests}):\n" + "\n".join(found[:SHOWN])
         )
-    if digests[0] != digests[1] and _same_rule(one, other):
+    has_field_ttls = any(_has_field_ttls(keys) for _, keys, _ in walked)
+    if digests[0] != digests[1] and _same_rule(one, other, has_field_ttls):
         raise AssertionError(f"the walk finds {one.name} and {other.name} equal, their digests are not: {digests}")
 
 
@@ -104,22 +108,16 @@ def libraries(node: Node) -> dict[bytes, bytes]:
     return {row[b"library_name"]: row[b"library_code"] for row in rows}
 
 
-def _same_rule(one: Node, other: Node) -> bool:
+def _same_rule(one: Node, other: Node, has_field_ttls: bool) -> bool:
     """Redis 7.0 prints scores otherwise; Valkey leaves out when fields of hashes expire, which the others put in."""
     if not exact_scores(one.kind, other.kind):
         valkeys = [maker(node.kind) == VALKEY for node in (one, other)]
-        return valkeys[0] == valkeys[1] or not _has_field_ttls(one)
+        return valkeys[0] == valkeys[1] or not has_field_ttls
     return False
 
 
-def _has_field_ttls(node: Node) -> bool:
-    with node.connect() as wire:
-        for database in range(DATABASES):
-            wire.call("SELECT", database)
-            for key, (kind, _, _) in walk(wire).items():
-                if kind == "hash" and _field_expiries(wire, key, wire.call("HKEYS", key), times=True):
-                    return True
-    return False
+def _has_field_ttls(keys: dict[bytes, Entry]) -> bool:
+    return any(kind == "hash" and cast(_Hash, content)[1] for kind, _, content in keys.values())
 
 
 def differences(one: Node, other: Node, times: bool = True) -> list[str]:
@@ -128,13 +126,16 @@ def differences(one: Node, other: Node, times: bool = True) -> list[str]:
     Without `times`, moments count only as being there or not: for nodes that ran the same commands, each at its own
     time.
     """
-    found: list[str] = []
+    return [line for each in _walks(one, other, times) for line in _compare(*each)]
+
+
+def _walks(one: Node, other: Node, times: bool = True) -> Iterator[tuple[int, dict[bytes, Entry], dict[bytes, Entry]]]:
+    """Each database with the keys of both."""
     with one.connect() as first, other.connect() as second:
         for database in range(DATABASES):
             first.call("SELECT", database)
             second.call("SELECT", database)
-            found += _compare(database, walk(first, times), walk(second, times))
-    return found
+            yield database, walk(first, times), walk(second, times)
 
 
 def _compare(database: int, one: dict[bytes, Entry], other: dict[bytes, Entry]) -> list[str]:
@@ -191,13 +192,22 @@ def _keys(wire: Wire) -> Iterator[bytes]:
 def _entries(wire: Wire, keys: Sequence[bytes], times: bool) -> Iterator[tuple[bytes, Entry]]:
     heads = wire.pipeline([command for key in keys for command in (("TYPE", key), ("PEXPIRETIME", key))])
     types, expiries = heads[::2], heads[1::2]
-    contents = wire.pipeline([_reading(kind, key) for kind, key in zip(types, keys, strict=True)])
-    for key, kind, expiry, content in zip(keys, types, expiries, contents, strict=True):
-        if kind == "none":
-            continue  # it expired between the scan and the look
-        if isinstance(content, ErrorReply):
-            raise content
-        yield key, (kind, _moment(expiry, times), _ordered(kind, content, wire, key, times))
+    contents = _replies(wire, [_reading(kind, key) for kind, key in zip(types, keys, strict=True)])
+    asked = [_asking(*each) for each in zip(types, keys, contents, strict=True)]
+    more = iter(wire.pipeline([command for command in asked if command]))
+    for key, kind, expiry, content, command in zip(keys, types, expiries, contents, asked, strict=True):
+        told = next(more) if command else None
+        if kind != "none":  # it expired between the scan and the look
+            yield key, (kind, _moment(expiry, times), _ordered(kind, content, told, key, times))
+
+
+def _replies(wire: Wire, commands: Sequence[Sequence[Word]]) -> list[Reply]:
+    """Raises ErrorReply, the first that comes."""
+    replies = wire.pipeline(commands)
+    for reply in replies:
+        if isinstance(reply, ErrorReply):
+            raise reply
+    return replies
 
 
 def _reading(kind: str, key: bytes) -> tuple[Word, ...]:
@@ -205,42 +215,52 @@ def _reading(kind: str, key: bytes) -> tuple[Word, ...]:
     return name, key, *rest
 
 
+def _asking(kind: str, key: bytes, content: Reply) -> tuple[Word, ...]:
+    """What has to be asked besides the content; empty if that is all."""
+    match kind:
+        case "hash":
+            return "HPEXPIRETIME", key, "FIELDS", len(content) // 2, *content[::2]
+        case "stream":
+            return "XINFO", "STREAM", key, "FULL", "COUNT", 0
+        case _:
+            return ()
+
+
 def _moment(at_ms: int, times: bool) -> int:
     return at_ms if times else min(at_ms, 0)
 
 
-def _ordered(kind: str, content: Reply, wire: Wire, key: bytes, times: bool) -> object:
+def _ordered(kind: str, content: Reply, told: Reply, key: bytes, times: bool) -> object:
     match kind:
         case "set":
             return sorted(content)
         case "hash":
-            return dict(zip(content[::2], content[1::2], strict=True)), _field_expiries(wire, key, content[::2], times)
+            return dict(zip(content[::2], content[1::2], strict=True)), _field_expiries(content[::2], told, times)
         case "zset":
             return [(member, float(score)) for member, score in zip(content[::2], content[1::2], strict=True)]
         case "stream":
-            return content, _stream_state(wire, key, times)
+            return content, _stream_state(told, key.startswith(WRITTEN_GROUPS), times)
         case _:
             return content
 
 
-def _field_expiries(wire: Wire, key: bytes, fields: Sequence[bytes], times: bool) -> dict[bytes, int]:
+def _field_expiries(fields: Sequence[bytes], told: Reply, times: bool) -> dict[bytes, int]:
     """Unix ms by field, for those that expire; a server that knows no such thing has none."""
-    try:
-        expiries = wire.call("HPEXPIRETIME", key, "FIELDS", len(fields), *fields)
-    except ErrorReply:
+    if isinstance(told, ErrorReply):
         return {}
-    return {name: _moment(at_ms, times) for name, at_ms in zip(fields, expiries, strict=True) if at_ms >= 0}
+    return {name: _moment(at_ms, times) for name, at_ms in zip(fields, told, strict=True) if at_ms >= 0}
 
 
-def _stream_state(wire: Wire, key: bytes, times: bool) -> object:
+def _stream_state(told: Reply, live: bool, times: bool) -> object:
     """All that XINFO STREAM FULL tells and every version tells alike; no clock times of consumers.
 
     Real servers do not feed everything about groups to their replicas: a consumer that never got an entry, and the
     counter of entries read after some commands, stay behind. So for the groups the writer works on while replicas
-    follow, these two are left out; for groups that arrived in a snapshot they count.
+    follow (`live`), these two are left out; for groups that arrived in a snapshot they count. Raises ErrorReply.
     """
-    info = _pairs(wire.call("XINFO", "STREAM", key, "FULL", "COUNT", 0))
-    live = key.startswith(WRITTEN_GROUPS)
+    if isinstance(told, ErrorReply):
+        raise told
+    info = _pairs(told)
     groups = [_group(_pairs(group), live, times) for group in info[b"groups"]]
     names = (b"length", b"last-generated-id", b"max-deleted-entry-id", b"entries-added", b"recorded-first-entry-id")
     return [info[name] for name in names], groups
