@@ -14,6 +14,7 @@ from __future__ import annotations
 import random
 import tempfile
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -94,7 +95,8 @@ def fill(node: Node, items: Iterator[Item]) -> int:
 def real_dump(kind: str, scale: int, folder: Path, field_ttl: bool = False, exact_scores: bool = True) -> Path:
     """A dump.rdb of the data set, written by that real server; kept in `folder` and made once.
 
-    Two test workers may make it at the same time; each then finds a whole file, whoever was last.
+    Two test workers may make it at the same time; both then have the file of whoever was first. So two nodes that are
+    given it one after another hold the same, times to live included.
     """
     path = folder / f"{kind}-{scale}{'-ttl' if field_ttl else ''}{'' if exact_scores else '-scores'}.rdb"
     if path.exists():
@@ -103,7 +105,8 @@ def real_dump(kind: str, scale: int, folder: Path, field_ttl: bool = False, exac
         node = lab.start(kind)
         fill(node, commands(scale, field_ttl=field_ttl, exact_scores=exact_scores))
         node.call("SAVE")
-        (node.folder / "dump.rdb").rename(path)
+        with suppress(FileExistsError):
+            path.hardlink_to(node.folder / "dump.rdb")
     return path
 
 
