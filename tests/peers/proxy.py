@@ -166,6 +166,9 @@ class Proxy:
                 continue
             # The limit is for connecting alone: a socket that kept it would be cut when its master is silent that long.
             master.settimeout(None)
+            for end in (client, master):
+                # As the two ends do themselves: what passes is late by nothing but its way through here.
+                end.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             passage = Passage(client, master)
             with self._lock:
                 self._open.append(passage)
