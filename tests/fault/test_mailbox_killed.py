@@ -50,6 +50,16 @@ def _wanted(number: int) -> dict[int, str]:
     return {} if number % 5 == 0 else {uid: f"G{number}"}
 
 
+def _as_dovecot_has_it(done: dict[int, str], seen: dict[int, str], first: int) -> dict[int, str]:
+    """The first message of a run was under way at the kill before. If its line was there then and its file was not, the
+    Dovecot that looked had an expunged message, and gave another UID to the file that came later."""
+    guid, least = f"G{first}", first * STEP
+    given = {uid: guid for uid in range(least, least + STEP) if seen.get(uid) == guid}
+    if guid not in done.values() or len(given) != 1:
+        return done
+    return {uid: other for uid, other in done.items() if other != guid} | given
+
+
 def test_killed_at_any_moment() -> None:
     chance = random.Random(3)
     with Dovecot() as dovecot:
@@ -59,12 +69,14 @@ def test_killed_at_any_moment() -> None:
         done: dict[int, str] = {}
         last = 0
         for _ in range(KILLS):
-            said = _add_until_killed(root, last + 1, chance.randrange(1, 25))
-            for number in range(last + 1, said + 1):
+            first = last + 1
+            said = _add_until_killed(root, first, chance.randrange(1, 25))
+            for number in range(first, said + 1):
                 done |= _wanted(number)
             last = said
             _give(root, owner().pw_uid, owner().pw_gid)
             seen = _seen(dovecot)
+            done = _as_dovecot_has_it(done, seen, first)
             under_way = {uid: guid for uid, guid in seen.items() if uid not in done}
             assert {uid: guid for uid, guid in seen.items() if uid in done} == done
             assert set(under_way.values()) <= {f"G{last + 1}"}, "no message has a UID or a GUID of Dovecot's making"
