@@ -122,7 +122,7 @@ class Outgoing:
             self.text_is_gone()
             return
         item = self._answered_text()
-        self._ready.append(encode(item.command, item.tag, size))
+        self._ready.append(b"%b {%d}\n" % (item.line.removesuffix(b"\n"), size))
         self._left = size
 
     def text_is_gone(self) -> None:

@@ -147,7 +147,8 @@ def parse_guid(word: str) -> str:
 
 
 def _has_control(text: str) -> bool:
-    return any(unicodedata.category(char) == "Cc" for char in text)
+    # What is printable has none, which is soon seen.
+    return not text.isprintable() and any(unicodedata.category(char) == "Cc" for char in text)
 
 
 def box_name(text: str) -> str:
