@@ -36,6 +36,7 @@ from pyrepl.mailbox.sending import Counted, Notice, Reply, Send
 from pyrepl.mailbox.store import Ended, Work
 from pyrepl.mailbox.told import Row, told
 
+LEAST_PAUSE_S: Final = 0.001
 MOST_AT_ONCE: Final = 1000
 """Things that have come, told to the node in one round."""
 TRIM_S: Final = 3600.0
@@ -110,6 +111,7 @@ class Driver:
         self._jobs: deque[Job] = deque()
         self._watchers: list[Watcher] = []
         self._wake: Final = asyncio.Event()
+        self._is_hurried = False
         self._watch: Final = watch
         self._scrubber: Final = None if workers is None else Scrubber(workers, self.tell, scrub_pace)
         self._aligner: Final = None if workers is None or doveadm is None else Aligner(workers, self.tell, doveadm)
@@ -225,8 +227,13 @@ class Driver:
         if self._owing is not None:
             at = min(at, self._owing.next_deadline())
         left = at - self._now()
+        if left <= 0 and not self._is_hurried:
+            # What a round left to be done is done at once; but a round that cannot do it is not begun again and again.
+            self._is_hurried = True
+            return
+        self._is_hurried = False
         try:
-            async with asyncio.timeout(max(left, 0.001) if left < TRIM_S else TRIM_S):
+            async with asyncio.timeout(max(left, LEAST_PAUSE_S) if left < TRIM_S else TRIM_S):
                 await self._wake.wait()
         except TimeoutError:
             return

@@ -151,8 +151,7 @@ class DropFolder:
         """Texts that are whole are on disk when this returns, their names too; what is not there is none."""
         paths = [path for path in map(self.path, sorted(set(names))) if self._files.stat(path) is not None]
         if paths:
-            self._files.sync_all(paths)
-            self._files.sync(self._folder)
+            self._files.sync_all([*paths, self._folder])
 
     def remove(self, names: Iterable[str]) -> None:
         """Texts whose rows are committed; what is gone already is well."""

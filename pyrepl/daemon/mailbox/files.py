@@ -79,7 +79,10 @@ class Files(Protocol):
 
 @final
 class DiskFiles:
-    """The calls to the system."""
+    """The calls to the system. May be used by several threads."""
+
+    def __init__(self) -> None:
+        self._syncing: Final = ThreadPoolExecutor(MOST_SYNCS, thread_name_prefix="mailbox-sync")
 
     def stat(self, path: bytes) -> Stat | None:
         try:
@@ -146,9 +149,8 @@ class DiskFiles:
         """At the same time, so that the file system's journal takes many of them in one go: one after the other, each
         waits for a round of its own."""
         if len(paths) > 1:
-            with ThreadPoolExecutor(min(MOST_SYNCS, len(paths))) as pool:
-                for _ in pool.map(self.sync, paths):
-                    pass
+            for _ in self._syncing.map(self.sync, paths):
+                pass
         else:
             for path in paths:
                 self.sync(path)

@@ -167,6 +167,22 @@ async def test_it_waits_for_what_happens_and_for_time(tmp_path: Path) -> None:
 
 
 @in_loop
+async def test_what_a_round_left_is_done_at_once_but_not_again_and_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rig = Rig(tmp_path)
+    monkeypatch.setattr(rig.driver.node, "next_deadline", lambda now: now)
+    waits: list[bool] = []
+    for _ in range(4):
+        waiting = asyncio.create_task(rig.driver._wait())
+        await asyncio.sleep(0)
+        waits.append(not waiting.done())
+        await waiting
+    assert waits == [False, True, False, True]
+    rig.close()
+
+
+@in_loop
 async def test_what_fails_in_the_machine_ends_the_rounds(tmp_path: Path) -> None:
     rig = Rig(tmp_path)
 
