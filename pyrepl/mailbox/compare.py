@@ -42,13 +42,15 @@ class Found(NamedTuple):
 class FoundBox(NamedTuple):
     """A mailbox as its files have it, by UID. `keywords`: those that a file's name can show here. `unlisted`: so many
     messages have no UID. If not `is_whole`, `messages` are those that may have changed since it was told last, and
-    `gone` those that went."""
+    `gone` those that went. `unsure`: something may be so only for a moment, and was not told: who looks again under the
+    lock knows."""
 
     messages: tuple[Found, ...]
     keywords: frozenset[str] = frozenset()
     unlisted: int = 0
     is_whole: bool = True
     gone: frozenset[str] = frozenset()
+    unsure: bool = False
 
 
 class Difference(NamedTuple):

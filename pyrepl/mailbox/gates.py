@@ -5,7 +5,7 @@ needs to know nothing of it asks for the mastership by waiting for that file.
 |---|---|---|
 | SHUT | somebody reads the lock file, or mail lies there without a UID | WANTED: LOCK |
 | WANTED | the LOCK is granted | OPENING: the next UID is raised to what may be given out, the file removed |
-| OPEN | Dovecot has released the lock file | LOOKING: what it did becomes ops |
+| OPEN | Dovecot has released the lock file | LOOKING: what it did becomes ops, by a glance if that can tell it |
 | OPEN | others want the mailbox, elsewhere or here; the lease is over; nobody writes any more | SHUTTING |
 | SHUTTING | the file is taken | what Dovecot did becomes ops, UNLOCK: GIVE goes behind them |
 
@@ -62,6 +62,8 @@ class GateWork(enum.Enum):
 
     SHUT = "shut"
     """Take the lock file, keep it, and tell what is there."""
+    GLANCE = "glance"
+    """Tell what can be told without the lock file, which nobody has to wait for then."""
     LOOK = "look"
     """Take the lock file, tell what is there, and give it back."""
     OPEN = "open"
@@ -82,7 +84,8 @@ class GateOrder(NamedTuple):
 
 
 class GateResult(NamedTuple):
-    """How an order ended: `found` of SHUT and LOOK. `is_busy`: a Dovecot has the lock file; `why`: it failed."""
+    """How an order ended: `found` of SHUT, LOOK and GLANCE. `is_busy`: a Dovecot has the lock file; `why`: it
+    failed."""
 
     found: FoundBox | None = None
     is_busy: bool = False
@@ -110,6 +113,8 @@ class Gate:
         """There are new messages of which more has to be told."""
         self.is_compared = False
         """The rows have all that the store told last, so that it is enough to hear what has changed since."""
+        self.is_unsure = False
+        """The last glance left something open."""
         self.has_changed = False
         self.again_at = float("inf")
         self.wanted_at = float("inf")
@@ -265,6 +270,7 @@ class Gates:
         if result.is_busy or result.why:
             gate.again_at = now + (BUSY_S if result.is_busy else RETRY_S)
             gate.is_compared &= result.is_busy
+            gate.is_unsure = False
             self._tell_failed(gate, box, result.why or gate.why)
             return
         gate.why = ""
@@ -272,7 +278,8 @@ class Gates:
             gate.again_at = now
             return
         gate.needs_texts = False
-        if result.found is not None and not result.found.unlisted:
+        gate.is_unsure = result.found is not None and result.found.unsure
+        if result.found is not None and not result.found.unlisted and not gate.is_unsure:
             gate.looked = gate.asked_news
         gate.move(GateTrigger.DONE)
         if order.work is GateWork.OPEN:
@@ -284,6 +291,9 @@ class Gates:
             gate.again_at = now if gate.has_changed else float("inf")
         elif order.work is GateWork.OPEN:
             gate.enter_until, gate.idle_at = now + ENTER_S, now + IDLE_S
+        elif order.work is GateWork.GLANCE and result.found is not None and (gate.is_unsure or result.found.unlisted):
+            # Mostly somebody is at it, and tells when it is done; but nobody may be.
+            gate.again_at = now + BUSY_S
 
     def _tell_failed(self, gate: Gate, box: BoxRow, why: str) -> None:
         """Once, as it is tried again and again."""
@@ -375,7 +385,7 @@ class Gates:
         if now >= gate.idle_at or (now >= gate.enter_until and self._must_close(gate)):
             gate.move(GateTrigger.CLOSE)
             gate.again_at = now
-        elif gate.has_changed:
+        elif gate.has_changed or gate.again_at <= now:
             gate.has_changed = False
             gate.move(GateTrigger.LOOK)
             gate.again_at = now
@@ -391,8 +401,7 @@ class Gates:
         return None if lock is None else self._saving.token_of(lock)
 
     def _order(self, gate: Gate, box: BoxRow) -> GateOrder:
-        work = _WORKS[gate.state]
-        token = self._token(box.guid)
+        work, token = _WORKS[gate.state], self._token(box.guid)
         if work is GateWork.OPEN:
             assert token is not None
             return GateOrder(work, box.user, box.guid, uidnext=self._mastering.first_uid(box, token))
@@ -401,6 +410,8 @@ class Gates:
         # The next UID of a gate that was not opened under this LOCK may be one that others give out.
         may_list = token is not None and gate.box not in self._unlooked
         is_whole = not gate.is_compared or box.guid in self.allowed or box.guid in self._core.merger.kept
+        if work is GateWork.LOOK and not is_whole and not gate.is_unsure:
+            work = GateWork.GLANCE
         return GateOrder(work, box.user, box.guid, since, may_list, is_whole=is_whole)
 
     def _adopt(self, gate: Gate, box: BoxRow, found: FoundBox, now: float) -> bool:

@@ -244,9 +244,17 @@ class Conns:
             self.keeping.driver.tell(lambda node, now: node.core.wrong_text(peer, why))
 
     def wants_text(self, conn: TalkConn, text_of: TextOf) -> None:
+        fresh = self._fresh(text_of)
+        if fresh is not None:
+            conn.text_is(len(fresh))
+            return
         self._ask(text_of, lambda store: self._size(store, text_of), conn.text_is, None)
 
     def wants_piece(self, conn: TalkConn, text_of: TextOf, start: int, size: int) -> None:
+        fresh = self._fresh(text_of)
+        if fresh is not None:
+            conn.add_piece(fresh[start : start + size])
+            return
         self._ask(text_of, lambda store: self._piece(store, text_of, start, size), conn.add_piece, b"")
 
     def lost(self, conn: TalkConn, lost: Lost) -> None:
@@ -378,6 +386,11 @@ class Conns:
             self._call_in_loop(then, future.result() if is_there else otherwise)
 
         self.keeping.workers.run(text_of[0], what).add_done_callback(done)
+
+    def _fresh(self, text_of: TextOf) -> bytes | None:
+        """A text that was read a moment ago."""
+        workers = None if self.keeping is None else self.keeping.workers
+        return None if workers is None else workers.fresh(text_of)
 
     def _size(self, store: MaildirStore, text_of: TextOf) -> int | None:
         path = store.readable_text(*text_of)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from functools import partial
 from itertools import groupby
 from typing import Final, Protocol, TypeVar, final
 
@@ -19,6 +20,7 @@ from pyrepl.daemon.mailbox.box_plan import BoxWork
 from pyrepl.daemon.mailbox.drop_folder import DropFolder, shown_guid, text_name
 from pyrepl.daemon.mailbox.files import Files
 from pyrepl.daemon.mailbox.folder_listing import check_inbox, found_folders
+from pyrepl.daemon.mailbox.fresh_texts import FreshTexts
 from pyrepl.daemon.mailbox.keeper_link import NoKeeper
 from pyrepl.daemon.mailbox.maildirs_place import MaildirsPlace, NotThere
 from pyrepl.daemon.mailbox.open_box import Listing, OpenBox, OtherBox
@@ -102,6 +104,8 @@ class MaildirStore:
         self._origin: Final = origin
         self._sleep: Final = sleep
         self._keeper: Final = keeper
+        self.fresh: Final = FreshTexts()
+        """Texts that gates had read."""
         self.drop: Final = DropFolder(files, place.root)
         self._users: OrderedDict[str, UserBoxes] = OrderedDict()
         self._expected: Final[set[str]] = set()
@@ -181,8 +185,11 @@ class MaildirStore:
 
     def _gate(self, box: OpenBox, order: GateOrder) -> FoundBox | None:
         assert self._keeper is not None, "a store without gates"
+        keep = partial(self.fresh.put, order.user)
+        if order.work is GateWork.GLANCE:
+            return box.glance(order.since, keep)
         if order.work is GateWork.LOOK:
-            return box.look(order.since, order.may_list, is_whole=order.is_whole)
+            return box.look(order.since, order.may_list, is_whole=order.is_whole, keep=keep)
         if order.work is GateWork.OPEN:
             self._keeper.open(box.folder)
             box.open_gate(order.uidnext)
@@ -190,7 +197,7 @@ class MaildirStore:
         self._keeper.follow(order.box, box.folder)
         box.shut_gate()
         self._keeper.shut(box.folder)
-        return box.found(order.since, order.may_list, is_whole=order.is_whole)
+        return box.found(order.since, order.may_list, is_whole=order.is_whole, keep=keep)
 
     def folders(self, order: FolderOrder) -> FolderResult:
         """Which mailboxes a user has, and what is subscribed."""

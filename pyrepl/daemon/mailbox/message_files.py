@@ -13,21 +13,31 @@ from pyrepl.mailbox.maildir.filename import Name, base_of, parse, render
 
 CUR: Final = b"cur"
 NEW: Final = b"new"
+MOST_TOUCHED: Final = 10_000
+"""Bases that are remembered as touched."""
 
 
 @final
 class MessageFiles:
     """What a listing found, kept true for our own changes; others' are seen by `load`.
 
-    Invariant: `_places` has base -> (folder within the mailbox, file's name), as listed and as we changed it since.
+    Invariants: `_places` has base -> (folder within the mailbox, file's name), as listed and as we changed it since;
+    `_names` has all names of each folder, so too. Of a base with several names, which `_doubled` has, it is one of
+    them, rather one in cur/.
     """
 
     def __init__(self, files: Files, folder: bytes) -> None:
         self._files: Final = files
         self._folder: Final = folder
         self._places: dict[bytes, tuple[bytes, bytes]] = {}
+        self._names: Final[dict[bytes, set[bytes]]] = {NEW: set(), CUR: set()}
+        self._doubled: Final[set[bytes]] = set()
         self._listed_ns: dict[bytes, int] = {}
-        self._is_changed = False
+        self._changed: Final[set[bytes]] = set()
+        """Folders in which we changed something that is not synced."""
+        self.touched: set[bytes] | None = None
+        """Bases whose files came, went or were renamed since `track` was called; None if it was not, or there are too
+        many."""
 
     def load(self, force: bool = False) -> None:
         """List the folders again whose time changed since. Raises FileNotFoundError if one is missing, other OSErrors.
@@ -46,10 +56,9 @@ class MessageFiles:
         """Of all messages that are there."""
         return set(self._places)
 
-    @property
-    def places(self) -> dict[bytes, tuple[bytes, bytes]]:
-        """Base -> where it is, of all messages; a copy."""
-        return dict(self._places)
+    def track(self) -> None:
+        """What is touched from now on is asked for later."""
+        self.touched = set()
 
     def find(self, base: bytes) -> Name | None:
         """The name of a message; None if it is not there."""
@@ -64,48 +73,79 @@ class MessageFiles:
         """Link a text into cur/; one that is there already is this one. Raises OSError."""
         with suppress(FileExistsError):
             self._files.link(source, self._path(CUR, render(name)))
-        self._note(name.base, CUR, render(name))
+        self._note(CUR, render(name))
+        self._changed.add(CUR)
 
     def rename(self, base: bytes, to: Name) -> None:
         """Give a message another name, in cur/. Raises FileNotFoundError if it is gone, other OSErrors."""
         subfolder, old = self._places[base]
         if (subfolder, old) != (CUR, render(to)):
             self._files.rename(self._path(subfolder, old), self._path(CUR, render(to)))
-            del self._places[base]
-            self._note(to.base, CUR, render(to))
+            self._drop(subfolder, old)
+            self._note(CUR, render(to))
+            self._changed.update((subfolder, CUR))
 
     def exchange(self, base: bytes, source: bytes, temporary: bytes) -> None:
         """Let a message that is there have the text `source`, under the name that it has. Raises OSError."""
         exchange(self._files, self.path(base), source, temporary)
-        self._is_changed = True
+        self._changed.add(self._places[base][0])
 
     def remove(self, base: bytes) -> None:
         """Raises OSError; what is gone already is well."""
-        place = self._places.pop(base, None)
+        place = self._places.get(base)
         if place is not None:
             with suppress(FileNotFoundError):
                 self._files.unlink(self._path(*place))
-            self._is_changed = True
+            self._drop(*place)
+            self._changed.add(place[0])
 
     def sync(self) -> None:
         """What we changed is on disk when this returns. Raises OSError."""
-        if self._is_changed:
-            for subfolder in (CUR, NEW):
-                self._files.sync(self._path(subfolder))
-                found = self._files.stat(self._path(subfolder))
-                self._listed_ns[subfolder] = found.mtime_ns if found else -1
-            self._is_changed = False
+        self._files.sync_all([self._path(subfolder) for subfolder in sorted(self._changed)])
+        for subfolder in self._changed:
+            found = self._files.stat(self._path(subfolder))
+            self._listed_ns[subfolder] = found.mtime_ns if found else -1
+        self._changed.clear()
 
-    def _note(self, base: bytes, subfolder: bytes, name: bytes) -> None:
+    def _note(self, subfolder: bytes, name: bytes) -> None:
+        """There is a file of this name."""
+        base = base_of(name)
+        self._names[subfolder].add(name)
+        if self._places.get(base, (subfolder, name)) != (subfolder, name):
+            self._doubled.add(base)
         self._places[base] = (subfolder, name)
-        self._is_changed = True
+        self._touch(base)
+
+    def _drop(self, subfolder: bytes, name: bytes) -> None:
+        """There is no file of this name any more."""
+        base = base_of(name)
+        self._names[subfolder].discard(name)
+        left = self._all_of(base) if base in self._doubled else []
+        if len(left) < 2:
+            self._doubled.discard(base)
+        if self._places.get(base) == (subfolder, name):
+            del self._places[base]
+            if left:
+                self._places[base] = left[-1]
+            self._touch(base)
+
+    def _all_of(self, base: bytes) -> list[tuple[bytes, bytes]]:
+        """Where files of a base with several names are, those in cur/ last."""
+        return [(folder, name) for folder, names in self._names.items() for name in names if base_of(name) == base]
+
+    def _touch(self, base: bytes) -> None:
+        if self.touched is not None:
+            self.touched.add(base)
+            if len(self.touched) > MOST_TOUCHED:
+                self.touched = None
 
     def _list(self, subfolder: bytes, mtime_ns: int) -> None:
-        names = self._files.names(self._path(subfolder))
-        self._places = {base: place for base, place in self._places.items() if place[0] != subfolder}
-        for name in names:
-            if not name.startswith(b"."):
-                self._places[base_of(name)] = (subfolder, name)
+        known = self._names[subfolder]
+        names = {name for name in self._files.names(self._path(subfolder)) if not name.startswith(b".")}
+        for name in known - names:
+            self._drop(subfolder, name)
+        for name in names - known:
+            self._note(subfolder, name)
         self._listed_ns[subfolder] = mtime_ns
 
     def _path(self, *parts: bytes) -> bytes:

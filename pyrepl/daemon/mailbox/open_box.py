@@ -19,9 +19,10 @@ Not here: which mailbox has which folder (user_boxes.py), and who tells works (m
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from itertools import takewhile
-from typing import Final, NamedTuple, final
+from typing import Final, NamedTuple, TypeAlias, final
 
 from pyrepl.daemon.mailbox.aside import Aside
 from pyrepl.daemon.mailbox.box_keywords import BoxKeywords
@@ -40,8 +41,16 @@ from pyrepl.mailbox.maildir.uidlist import Entry, stored_guid
 from pyrepl.mailbox.store import DONE, AddMessage, MendMessage, MoveMessage, Outcome, RemoveMessage, Result, SetFlags
 from pyrepl.words import from_text, to_text
 
+_GLANCES: Final = 3
+"""So often it is looked without the lock, while new messages get other names."""
+Keep: TypeAlias = Callable[[str, bytes], None]
+"""Takes the GUID and the text of a message that was read."""
 _PLACED: Final = (AddMessage, MoveMessage)
 """Works that say where a message is to be."""
+
+
+def _keep_nothing(guid: str, data: bytes) -> None:
+    pass
 
 
 class OtherBox(PyreplError):
@@ -70,12 +79,12 @@ class Listing(NamedTuple):
 
 
 class _Told(NamedTuple):
-    """What the files were like when it was told what is there."""
+    """What the files were like when it was told what is there. `unlisted`: the bases of those without a line."""
 
-    places: dict[bytes, tuple[bytes, bytes]]
     last_uid: int
     whole_loads: int
     keywords: dict[int, str]
+    unlisted: frozenset[bytes]
 
 
 @final
@@ -137,11 +146,11 @@ class OpenBox:
         """Keep the lock. Raises OSError, LockBusy."""
         self._lock.shut(self.folder)
 
-    def look(self, since: int, may_list: bool, *, is_whole: bool = True) -> FoundBox:
+    def look(self, since: int, may_list: bool, *, is_whole: bool = True, keep: Keep = _keep_nothing) -> FoundBox:
         """What is there between two changes of a Dovecot. Raises OSError, CorruptData, OtherBox, LockBusy."""
         self._lock.take(self.folder)
         try:
-            return self.found(since, may_list, is_whole=is_whole)
+            return self.found(since, may_list, is_whole=is_whole, keep=keep)
         finally:
             self._lock.release(self.folder)
 
@@ -152,50 +161,95 @@ class OpenBox:
             self._list.append([], uidnext)
         self._lock.open(self.folder)
 
-    def found(self, since: int, may_list: bool, *, is_whole: bool = True) -> FoundBox:
+    def found(self, since: int, may_list: bool, *, is_whole: bool = True, keep: Keep = _keep_nothing) -> FoundBox:
         """What is there, while we have the lock. Messages without a UID get one, if that may be. Without `is_whole`
         what may have changed since it was told last, if that is known. Raises OSError, CorruptData, OtherBox."""
         told, self._told = self._told, None
         self.load()
         # Two changes within one tick of the clock leave one time, and nothing tells of the second later.
         self._look_twice()
-        unlisted = self._list.without_line(self._messages.bases())
+        is_known = not is_whole and told is not None and self._is_current(told)
+        unlisted = self._unlisted(told if is_known else None)
         if unlisted and may_list:
             new = [Entry(self.next_uid + place, base) for place, base in enumerate(sorted(unlisted))]
             self._list.append(new, self.next_uid)
-        if is_whole or told is None or (told.whole_loads, told.keywords) != (self._list.whole_loads, self._names):
-            found = self._found_whole(since)
-        else:
-            found = self._found_since(told, since)
+            unlisted.clear()
+        found = self._found_since(told, since, keep) if told and is_known else self._found_whole(since, keep)
+        self._tell(unlisted)
+        return found._replace(unlisted=len(unlisted))
+
+    def glance(self, since: int, keep: Keep = _keep_nothing) -> FoundBox:
+        """What may have changed since it was told last, without the lock, while a Dovecot may be at it.
+
+        A Dovecot puts a file into its place, then writes its line, and lines stand in the list from one moment to the
+        next: a file with a line is a message. A line whose file is not there may be that of one which is being renamed,
+        and a file without a line may get one at once: of those nothing is told. Raises OSError, CorruptData, OtherBox.
+        """
+        told = self._told
+        for _ in range(_GLANCES if told is not None else 0):
+            self._list.load()
+            self._look_twice()
+            # An APPEND with a new keyword writes the name behind the line: when it is there, all is told anew.
+            self._keywords.load()
+            if told is None or self._list.header.guid != self.guid or not self._is_current(told):
+                break
+            with suppress(FileNotFoundError):
+                return self._glanced(told, since, keep)
+        return FoundBox((), is_whole=False, unsure=True)
+
+    def _glanced(self, told: _Told, since: int, keep: Keep) -> FoundBox:
+        """Raises FileNotFoundError if a new message gets another name at this moment."""
+        unlisted = self._unlisted(told)
+        found = self._found_since(told, since, keep)
+        is_unsure = bool(found.gone or unlisted & told.unlisted)
+        if not is_unsure:
+            self._tell(unlisted)
+        return found._replace(unlisted=len(unlisted), gone=frozenset(), unsure=is_unsure)
+
+    def _is_current(self, told: _Told) -> bool:
+        """Is it known what has changed since?"""
+        is_same = (told.whole_loads, told.keywords) == (self._list.whole_loads, self._names)
+        return is_same and self._messages.touched is not None
+
+    def _unlisted(self, told: _Told | None) -> set[bytes]:
+        """The bases of files without a line."""
+        if told is None:
+            return self._list.without_line(self._messages.bases())
+        assert self._messages.touched is not None
+        bases = self._list.without_line(told.unlisted | self._messages.touched)
+        return {base for base in bases if self._messages.find(base) is not None}
+
+    def _tell(self, unlisted: set[bytes]) -> None:
+        """All that is there is about to be told."""
         last = next(reversed(self._list.entries), 0)
-        self._told = _Told(self._messages.places, last, self._list.whole_loads, self._names)
-        return found
+        self._told = _Told(last, self._list.whole_loads, self._names, frozenset(unlisted))
+        self._messages.track()
 
-    def _found_whole(self, since: int) -> FoundBox:
+    def _found_whole(self, since: int, keep: Keep) -> FoundBox:
         listing = self._listed()
-        found = tuple(
-            Found(each.uid, to_text(each.guid), each.flags, self._text_of(each.path) if each.uid >= since else None)
-            for each in listing.messages
-        )
-        return FoundBox(found, listing.carried, len(listing.unlisted))
+        found = []
+        for each in listing.messages:
+            guid = to_text(each.guid)
+            text = self._text_of(guid, each.path, keep) if each.uid >= since else None
+            found.append(Found(each.uid, guid, each.flags, text))
+        return FoundBox(tuple(found), listing.carried)
 
-    def _found_since(self, told: _Told, since: int) -> FoundBox:
+    def _found_since(self, told: _Told, since: int, keep: Keep) -> FoundBox:
         """Messages whose files or lines are others than were told."""
-        places = self._messages.places
-        changed = {base for base, _ in places.items() ^ told.places.items()}
-        known = (self._list.of_base(base) for base in changed)
+        assert self._messages.touched is not None
+        known = (self._list.of_base(base) for base in self._messages.touched)
         new = takewhile(lambda entry: entry.uid > told.last_uid, reversed(self._list.entries.values()))
         guids = {entry.guid for entry in (*known, *new) if entry is not None}
         there = {guid: present[-1] for guid in guids if (present := self._present(stored_guid(guid)))}
         found = []
         for guid, entry in there.items():
-            name, path = self._messages.find(entry.base), self._messages.path(entry.base)
+            name, path, text_guid = self._messages.find(entry.base), self._messages.path(entry.base), to_text(guid)
             assert name is not None
             flags = flags_of(name.letters, self._keywords.known)
-            found.append(Found(entry.uid, to_text(guid), flags, self._text_of(path) if entry.uid >= since else None))
+            text = self._text_of(text_guid, path, keep) if entry.uid >= since else None
+            found.append(Found(entry.uid, text_guid, flags, text))
         gone = frozenset(map(to_text, guids - there.keys()))
-        unlisted = len(self._list.without_line(places.keys()))
-        return FoundBox(tuple(sorted(found)), self._carried, unlisted, is_whole=False, gone=gone)
+        return FoundBox(tuple(sorted(found)), self._carried, is_whole=False, gone=gone)
 
     @property
     def _names(self) -> dict[int, str]:
@@ -206,9 +260,11 @@ class OpenBox:
         """The flags that a file's name can show."""
         return frozenset(SYSTEM) | frozenset(self._names.values())
 
-    def _text_of(self, path: bytes) -> Text:
-        found, data = self._files.stat(path), self._files.read(path)
-        assert found is not None
+    def _text_of(self, guid: str, path: bytes, keep: Keep) -> Text:
+        data, found = self._files.read(path), self._files.stat(path)
+        if found is None:
+            raise FileNotFoundError(2, "a message's file is gone", path)
+        keep(guid, data)
         return Text(len(data), found.mtime_ns // 1_000_000_000, sums_of(data))
 
     def texts(self, guids: Sequence[str]) -> list[bytes | None]:

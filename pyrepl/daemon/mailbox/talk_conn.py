@@ -86,6 +86,7 @@ class TalkConn:
         self._is_paused = False
         self._sending: tuple[TextOf, int] | None = None
         """The text that goes out, and its next byte."""
+        self._is_working = False
         self._close_by: float | None = None
         self.over: asyncio.Future[None] | None = None
         """Done when the connection has ended, if somebody waits for that."""
@@ -158,18 +159,27 @@ class TalkConn:
         self.work()
 
     def work(self) -> None:
-        """Write what can be written, and pass on what was heard."""
-        while True:
-            self.talk.unsent = self.transport.unsent
-            pieces = self.talk.data_to_send()
-            if pieces:
-                self.transport.write(pieces)
-            events = self.talk.events()
-            for event in events:
-                self._on(event)
-            if not pieces and not events:
-                break
+        """Write what can be written, and pass on what was heard. What the owner answers meanwhile is part of it."""
+        if self._is_working:
+            return
+        self._is_working = True
+        try:
+            while self._work_once():
+                pass
+        finally:
+            self._is_working = False
         self._review_reading()
+
+    def _work_once(self) -> bool:
+        """False if there was nothing to do."""
+        self.talk.unsent = self.transport.unsent
+        pieces = self.talk.data_to_send()
+        if pieces:
+            self.transport.write(pieces)
+        events = self.talk.events()
+        for event in events:
+            self._on(event)
+        return bool(pieces or events)
 
     # Inside
 

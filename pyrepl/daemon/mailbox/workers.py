@@ -19,6 +19,7 @@ from pyrepl.daemon.mailbox.maildir_store import TROUBLE, MaildirStore
 from pyrepl.daemon.mailbox.results import failed
 from pyrepl.mailbox.folders import FolderOrder, FolderResult
 from pyrepl.mailbox.gates import GateOrder, GateResult
+from pyrepl.mailbox.outgoing import TextOf
 from pyrepl.mailbox.store import Result, StoredBox, Work
 
 T = TypeVar("T")
@@ -43,6 +44,10 @@ class Workers:
         """Ask the store of a user for something, in its thread."""
         place = self._place(user)
         return self._threads[place].submit(what, self.stores[place])
+
+    def fresh(self, text_of: TextOf) -> bytes | None:
+        """A user's text that was read a moment ago; may be asked for in any thread."""
+        return self.stores[self._place(text_of[0])].fresh.get(text_of)
 
     def _parts(self, works: Sequence[Work]) -> dict[int, list[int]]:
         """Thread -> which of the works are its."""

@@ -149,10 +149,43 @@ def test_what_dovecot_saved_goes_out_under_the_mastership() -> None:
     rig = Rig()
     rig.see(READS)
     rig.found = mail(1, 2)
-    assert rig.see(RELEASED) == [GateWork.LOOK] and rig.messages() == {1: "G1", 2: "G2"}
+    assert rig.see(RELEASED) == [GateWork.GLANCE] and rig.messages() == {1: "G1", 2: "G2"}
     tokens = [op.token for op in rig.ops() if isinstance(op, Save)]
     assert len(tokens) == 2 and all(token is not None and token.term != APART for token in tokens)
     assert rig.orders[0].may_list and rig.state() is GateState.OPEN
+
+
+def test_what_a_glance_cannot_tell_is_looked_at_under_the_lock() -> None:
+    rig = Rig()
+    rig.see(READS)
+    rig.gates.seen(GUID, RELEASED, rig.now)
+    rig.round()
+    [glance] = rig.round(GateResult(mail(1)._replace(is_whole=False, unsure=True)))
+    assert glance.work is GateWork.GLANCE and rig.messages() == {1: "G1"}, "what it told is so"
+    assert rig.round() == [] and rig.gates.unlooked(0)
+    rig.now += BUSY_S
+    rig.round()
+    [look] = rig.round(GateResult(is_busy=True))
+    assert look.work is GateWork.LOOK
+    rig.now += BUSY_S
+    [glance] = rig.round(GateResult(mail(1)._replace(is_whole=False, unsure=True)))
+    assert glance.work is GateWork.GLANCE, "who has the lock may have brought more meanwhile"
+    rig.found = mail(1)
+    rig.gates.seen(GUID, RELEASED, rig.now)
+    rig.settle()
+    assert rig.orders[-1].work is GateWork.LOOK and not rig.gates.unlooked(0)
+
+
+def test_a_file_without_a_line_is_looked_at_again_soon() -> None:
+    rig = Rig()
+    rig.see(READS)
+    rig.found = FoundBox((), unlisted=1, is_whole=False)
+    assert rig.see(Seen(brought=True)) == [GateWork.GLANCE] and rig.gates.unlooked(0)
+    rig.found = mail(1)._replace(is_whole=False)
+    rig.now += BUSY_S
+    rig.settle()
+    assert [order.work for order in rig.orders] == [GateWork.GLANCE] * 2 and rig.messages() == {1: "G1"}
+    assert not rig.gates.unlooked(0)
 
 
 def test_flags_and_expunges_of_dovecot_become_ops() -> None:
@@ -209,9 +242,9 @@ def test_a_lock_file_that_dovecot_has_is_asked_for_again_soon() -> None:
     rig.gates.seen(GUID, RELEASED, rig.now)
     rig.round()
     [look] = rig.round(GateResult(is_busy=True))
-    assert look.work is GateWork.LOOK and rig.round() == []
+    assert look.work is GateWork.GLANCE and rig.round() == []
     rig.now += BUSY_S
-    assert [order.work for order in rig.round()] == [GateWork.LOOK] and rig.state() is GateState.OPEN
+    assert [order.work for order in rig.round()] == [GateWork.GLANCE] and rig.state() is GateState.OPEN
 
 
 def test_what_fails_is_noted_and_tried_again_later() -> None:
@@ -243,7 +276,7 @@ def test_files_that_lag_behind_the_rows_are_not_compared() -> None:
 
 def test_mail_without_a_uid_has_the_gate_opened_and_gets_one() -> None:
     rig = Rig()
-    assert rig.see(Seen(brought=True)) == [GateWork.OPEN, GateWork.LOOK]
+    assert rig.see(Seen(brought=True)) == [GateWork.OPEN, GateWork.GLANCE]
     assert rig.orders[1].may_list
 
 
@@ -254,7 +287,7 @@ def test_mail_that_came_before_the_start_too() -> None:
     rig.round()
     rig.found = mail(1)
     rig.run(8.0)
-    assert [order.work for order in rig.orders] == [GateWork.SHUT, GateWork.OPEN, GateWork.LOOK]
+    assert [order.work for order in rig.orders] == [GateWork.SHUT, GateWork.OPEN, GateWork.GLANCE]
     assert rig.messages() == {1: "G1"}
 
 
@@ -346,7 +379,7 @@ def test_mail_that_comes_while_the_mastership_is_asked_for_gets_its_uid_when_it_
     rig.node.mastering.root.force(rig.now)
     rig.node.mastering.follow_up(rig.now)
     rig.run(7)
-    assert [order.work for order in rig.orders] == [GateWork.OPEN, GateWork.LOOK]
+    assert [order.work for order in rig.orders] == [GateWork.OPEN, GateWork.GLANCE]
 
 
 def test_what_was_told_is_in_the_rows_when_it_was_looked_at() -> None:

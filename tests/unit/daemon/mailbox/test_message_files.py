@@ -75,3 +75,57 @@ def test_a_missing_folder_is_no_empty_one(disk: ModelDisk, found: MessageFiles, 
     disk.rename(b"/box/" + name, b"/away")
     with pytest.raises(FileNotFoundError):
         found.load()
+
+
+def test_what_was_touched_is_told_from_when_it_was_asked_for(disk: ModelDisk, found: MessageFiles) -> None:
+    assert found.touched is None
+    found.track()
+    disk.write_new(b"/box/new/c", b"three")
+    disk.rename(b"/box/cur/a:2,S", b"/box/cur/a:2,")
+    found.load()
+    found.remove(b"b")
+    assert found.touched == {b"a", b"b", b"c"}
+    found.track()
+    assert found.touched == set()
+
+
+def test_too_much_that_was_touched_is_forgotten(
+    disk: ModelDisk, found: MessageFiles, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pyrepl.daemon.mailbox.message_files.MOST_TOUCHED", 2)
+    found.track()
+    for base in (b"c", b"d"):
+        disk.write_new(b"/box/new/" + base, b"")
+    found.load()
+    assert found.touched == {b"c", b"d"}
+    found.remove(b"a")
+    assert found.touched is None
+
+
+@pytest.mark.parametrize("gone", [b"/box/cur/a:2,S", b"/box/cur/a:2,T", b"/box/new/a"])
+def test_a_message_with_several_names_is_there_as_long_as_one_is(
+    disk: ModelDisk, found: MessageFiles, gone: bytes
+) -> None:
+    names = {b"/box/cur/a:2,S", b"/box/cur/a:2,T", b"/box/new/a"}
+    for path in names - {b"/box/cur/a:2,S"}:
+        disk.write_new(path, b"")
+    found.load()
+    assert found.path(b"a") in names
+    disk.unlink(gone)
+    found.load()
+    assert found.path(b"a") in names - {gone}
+    for path in sorted(names - {gone}):
+        assert found.find(b"a") is not None
+        disk.unlink(path)
+        found.load()
+    assert found.find(b"a") is None
+
+
+def test_only_the_folders_that_we_changed_are_synced(disk: ModelDisk, found: MessageFiles) -> None:
+    calls: list[tuple[str, bytes]] = []
+    disk.before_call = lambda number, what, path: calls.append((what, path))
+    for base in (b"a", b"b"):
+        found.rename(base, Name(base))
+        found.sync()
+    synced = [path for what, path in calls if what == "sync"]
+    assert synced == [b"/box/cur", b"/box/cur", b"/box/new"]

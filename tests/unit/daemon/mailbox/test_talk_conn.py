@@ -161,6 +161,22 @@ async def test_a_large_text_goes_out_in_pieces() -> None:
 
 
 @in_loop
+async def test_texts_that_are_at_hand_go_out_at_once() -> None:
+    rig = Rig()
+    await rig.heard(1)
+    rig.owner.fetched = b"text"
+    rig.owner.wants_piece = lambda conn, text_of, start, size: conn.add_piece(b"text")  # type: ignore[method-assign]
+    for number in range(2000):
+        rig.conn.talk.say(Ok(size=4), f"{number}", 0.0, ("alice", "G"))
+    rig.conn.work()
+    found = b""
+    while b"1999 OK" not in found or not found.endswith(b"text"):
+        found += await soon(asyncio.get_running_loop().sock_recv(rig.theirs, 1 << 20))
+    assert found.count(b" OK size=4 {4}\ntext") == 2000
+    rig.close()
+
+
+@in_loop
 async def test_a_text_that_is_gone_or_ends_too_early() -> None:
     rig = Rig()
     await rig.heard(1)
