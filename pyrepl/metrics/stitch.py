@@ -3,22 +3,28 @@ make.
 
 A master calls its replica by an address, a replica its master by another, and clocks differ. So for each pair that
 addresses and replication ids allow (candidates.py), the difference of the clocks is chosen under which most attempts
-fit: the same verdict, the same request, near in time. Pure Python, over attempts, not events.
+fit: the same verdict, the same request, near in time. Pure Python, over attempts, not events; but all attempts of two
+nodes are held against each other by NumPy.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Final, final
+from itertools import islice
+from typing import Any, Final, NamedTuple
+
+import numpy as np
 
 from pyrepl.metrics.candidates import Side, candidates
 
 VOTERS: Final = 200
 """So many attempts of a pair decide on its clocks."""
 BUCKET_US: Final = 100_000
+_UNKNOWN: Final = -(1 << 63)
+"""Instead of a number that is not told."""
 NEAR_US: Final = 1_500_000
 """Two attempts farther apart, clocks brought together, are not one. Inclusive."""
 
@@ -58,9 +64,11 @@ def stitch(halves: Iterable[Half], ports: Mapping[str, int], replids: Mapping[st
     masters, replicas = (list(sides.values()) for sides in by_side)
     own = [_side(side, replids.get(side[0].node, frozenset())) for side in masters]
     asked = [_side(side, frozenset(half.replid for half in side if half.replid)) for side in replicas]
+    codes: dict[str, int] = {}
+    voters = [[_voters(halves, codes) for halves in sides] for sides in (masters, replicas)]
     found = []
     for one, other in candidates(own, asked, ports):
-        skew, votes = _skew(masters[one], replicas[other])
+        skew, votes = _skew(voters[0][one], voters[1][other])
         if votes:
             found.append((-votes, abs(skew), skew, masters[one], replicas[other]))
     found.sort(key=lambda one: (one[0], one[1], one[3][0].sync, one[4][0].sync))
@@ -85,47 +93,42 @@ def _fits(master: Half, replica: Half) -> bool:
     return all(one is None or other is None or one == other for one, other in pairs)
 
 
-@final
-class _Voters:
-    """A replica's attempts by verdict and offset, so that a master's are held against few that do not fit."""
+class _Voters(NamedTuple):
+    """Attempts that decide on clocks, as arrays. What is not told is _UNKNOWN; what is text is told by number."""
 
-    def __init__(self, replicas: Iterable[Half]) -> None:
-        self._by_verdict: defaultdict[str | None, defaultdict[int | None, list[Half]]] = defaultdict(
-            lambda: defaultdict(list)
-        )
-        for half in replicas:
-            self._by_verdict[half.verdict][half.asked_offset].append(half)
-
-    def like(self, master: Half) -> Iterator[Half]:
-        """Those with its verdict and its offset, as far as both are told."""
-        for verdict, by_offset in self._by_verdict.items():
-            if verdict is None or master.verdict is None or verdict == master.verdict:
-                told = by_offset if master.asked_offset is None else (master.asked_offset, None)
-                for offset in told:
-                    yield from by_offset.get(offset, ())
+    at_us: Any
+    verdict: Any
+    asked_replid: Any
+    asked_offset: Any
 
 
-def _skew(masters: list[Half], replicas: list[Half]) -> tuple[int, int]:
-    """The replica's clock less the master's under which most attempts meet, and how many do; the smallest of equals."""
-    voters = _Voters(replicas[:VOTERS])
-    # What is left of _fits(): where no offsets are told, so many come here that a call for each would take longest.
-    apart = [
-        replica.at_us - master.at_us
-        for master in masters[:VOTERS]
-        for replica in voters.like(master)
-        if master.asked_replid is None or replica.asked_replid in (None, master.asked_replid)
+def _voters(halves: Iterable[Half], codes: dict[str, int]) -> _Voters:
+    """The first VOTERS of them; `codes` numbers texts, and learns new ones."""
+    rows = [
+        (half.at_us, _code(half.verdict, codes), _code(half.asked_replid, codes), half.asked_offset)
+        for half in islice(halves, VOTERS)
     ]
-    if not apart:
+    return _Voters(*(np.array([_UNKNOWN if one is None else one for one in told], np.int64) for told in zip(*rows)))
+
+
+def _code(text: str | None, codes: dict[str, int]) -> int | None:
+    return None if text is None else codes.setdefault(text, len(codes))
+
+
+def _skew(masters: _Voters, replicas: _Voters) -> tuple[int, int]:
+    """The replica's clock less the master's under which most attempts meet, and how many do; the smallest of equals."""
+    fit = np.ones((len(masters.at_us), len(replicas.at_us)), np.bool_)
+    for one, other in zip(masters[1:], replicas[1:]):
+        fit &= (one[:, None] == other) | (one == _UNKNOWN)[:, None] | (other == _UNKNOWN)
+    apart = (replicas.at_us - masters.at_us[:, None])[fit]
+    if not len(apart):
         return 0, 0
-    votes = Counter(map(_bucket, apart))
-    most = max(votes.values())
-    best = max((one for one, count in votes.items() if count == most), key=lambda one: (-abs(one), one))
-    near = sorted(one for one in apart if abs(one - best * BUCKET_US) <= BUCKET_US and _bucket(one) == best)
-    return near[len(near) // 2], most
-
-
-def _bucket(apart_us: int) -> int:
-    return round(apart_us / BUCKET_US)
+    buckets = np.rint(apart / BUCKET_US).astype(np.int64)
+    numbers, votes = np.unique(buckets, return_counts=True)
+    most = int(votes.max())
+    best = max(numbers[votes == most].tolist(), key=lambda one: (-abs(one), one))
+    near = np.sort(apart[buckets == best])
+    return int(near[len(near) // 2]), most
 
 
 def _match(masters: list[Half], replicas: list[Half], skew: int, taken: set[str]) -> list[Match]:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 
-from pyrepl.metrics.stitch import Half, _fits, _Voters, stitch
+import pytest
+
+from pyrepl.metrics.stitch import BUCKET_US, VOTERS, Half, _fits, _skew, _voters, stitch
 
 SECOND = 1_000_000
 
@@ -59,16 +62,29 @@ def test_verdicts_and_requests_must_agree() -> None:
     assert [len(stitch([master, half], {"r1": 7001}, {})) for half in (other, off, same)] == [0, 0, 1]
 
 
-def test_who_can_fit_is_held_against_a_master() -> None:
-    rng = random.Random(3)
+def skew(masters: list[Half], replicas: list[Half]) -> tuple[int, int]:
+    """As _skew(), one by one."""
+    apart = [other.at_us - one.at_us for one in masters for other in replicas if _fits(one, other)]
+    votes = Counter(round(one / BUCKET_US) for one in apart)
+    most = max(votes.values(), default=0)
+    best = max((one for one, count in votes.items() if count == most), key=lambda one: (-abs(one), one), default=0)
+    near = sorted(one for one in apart if round(one / BUCKET_US) == best)
+    return (near[len(near) // 2], most) if near else (0, 0)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_all_that_can_fit_decide_on_the_clocks(seed: int) -> None:
+    rng = random.Random(seed)
 
     def half(number: int, is_master: bool) -> Half:
         told = rng.choice([None, "full", "continue"]), rng.choice([None, "a", "b"]), rng.choice([None, 1, 2, 3])
-        return Half(str(number), "n", is_master, "", number, *told)
+        return Half(str(number), "n", is_master, "", rng.randrange(-20, 20) * BUCKET_US // 4, *told)
 
-    replicas = [half(number, False) for number in range(60)]
-    voters = _Voters(replicas)
-    for master in (half(number, True) for number in range(60)):
-        like = list(voters.like(master))
-        fits = {one.sync for one in replicas if _fits(master, one)}
-        assert {one.sync for one in like if _fits(master, one)} == fits and len(like) == len({id(one) for one in like})
+    masters, replicas = ([half(number, one) for number in range(rng.randrange(1, 40))] for one in (True, False))
+    codes: dict[str, int] = {}
+    assert _skew(_voters(masters, codes), _voters(replicas, codes)) == skew(masters, replicas)
+
+
+def test_only_the_first_attempts_vote() -> None:
+    every = [Half(str(number), "n", True, "", number) for number in range(VOTERS + 5)]
+    assert len(_voters(every, {}).at_us) == VOTERS
