@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pyrepl.metrics.parts import Piece
-from pyrepl.metrics.shares import LINES, ROLLED_UP, Group, shares, weight
+from pyrepl.metrics.shares import ENOUGH, LINES, MOST_LINES, ROLLED_UP, Group, shares, weight
 
 
 def fleet(pairs: int, lines: int) -> tuple[list[Group], dict[str, int]]:
@@ -29,6 +29,13 @@ def test_no_share_has_more_than_a_twentieth_of_a_fleet() -> None:
     groups, weights = fleet(5000, 500)
     sizes = [sum(weights[node] for group in own for node in group) for own in shares(groups, weights)]
     assert max(sizes) < sum(sizes) / 20 and sizes == sorted(sizes, reverse=True)
+
+
+@pytest.mark.parametrize(("pairs", "most"), [(500, LINES), (20_000, MOST_LINES)])
+def test_where_there_are_many_shares_each_has_more(pairs: int, most: int) -> None:
+    groups, weights = fleet(pairs, 500)
+    sizes = [sum(weights[node] for group in own for node in group) for own in shares(groups, weights)]
+    assert most / 4 < sum(sizes) / len(sizes) <= most and (len(sizes) > ENOUGH) == (most == MOST_LINES)
 
 
 def test_a_large_group_has_a_task_of_its_own() -> None:
