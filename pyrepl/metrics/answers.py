@@ -179,7 +179,7 @@ def _rates(
         if not all(rates.in_order(edge for edge in own if edge[0] == stream) for stream in streams):
             rows = read_rows(tables, SAMPLES, node, wanted.samples[node]).filter(pl.col("event") == "sample")
             found, whole = points_to_rates(_bounded(rows, wanted))
-            edges[node] = [tuple(edge) for edge in whole]
+            edges[node] = [tuple(edge) for edge in whole.get(node, ())]
             others = ~((pl.col("node") == node) & (pl.col("what") == "rate"))
             counted = pl.concat([counted.filter(others), found])
     return counted, edges

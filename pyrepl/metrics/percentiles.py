@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import polars as pl
 
 
-def percentiles(counted: pl.DataFrame, marks: Sequence[float]) -> list[float | None]:
-    """Of rows `value` and `times`, for marks between 0 and 1, both inclusive; nulls where there is no value."""
+def percentiles(counted: pl.DataFrame, by: Sequence[str], marks: Mapping[str, float]) -> pl.DataFrame:
+    """Of rows `value` and `times`, for each group: by the columns' names marks between 0 and 1, both inclusive. A group
+    without any value is not there."""
     known = counted.filter(pl.col("value").is_not_null()).sort("value")
-    if known.is_empty():
-        return [None] * len(marks)
-    up_to = known["times"].cum_sum()
-    return [_at(known["value"], up_to, mark * (int(up_to[-1]) - 1)) for mark in marks]
+    return known.group_by(by).agg(_at(mark).alias(name) for name, mark in marks.items())
 
 
-def _at(values: pl.Series, up_to: pl.Series, place: float) -> float:
-    """The value at a place counted from 0, which may lie between two."""
-    low = int(place)
-    high = min(low + 1, int(up_to[-1]) - 1)
-    below, above = (values[int(up_to.search_sorted(one, side="right"))] for one in (low, high))
-    return float(below if below == above else (1 - (place - low)) * below + (place - low) * above)
+def _at(mark: float) -> pl.Expr:
+    """The value at a place counted from 0, which may lie between two. Values rise."""
+    value, times = pl.col("value"), pl.col("times")
+    place = mark * (times.sum() - 1)
+    low = place.floor()
+    high = pl.min_horizontal(low + 1, times.sum() - 1)
+    below, above = (value.filter(times.cum_sum() > one).first() for one in (low, high))
+    between = (1 - (place - low)) * below + (place - low) * above
+    return pl.when(below == above).then(below).otherwise(between)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from itertools import pairwise
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import polars as pl
 
@@ -20,6 +20,8 @@ from pyrepl.metrics.schemas import conform, day, literal
 
 _PAIR: Final = ("node", "replica")
 _LAGS: Final = ("lag_bytes", "lag_s")
+_MARKS: Final = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "max": 1.0}
+_NONE: Final = (None, None, None)
 Edge = tuple[str | None, int, int, int, int, int, int]
 """replid, first at_us, its offset, last at_us, its offset, us of all spans between, bytes grown in them."""
 
@@ -111,21 +113,13 @@ def _lags(counted: pl.DataFrame, attempts: pl.DataFrame) -> pl.DataFrame:
     )
     named = counted.join(called, on=["node", "peer"], how="left")
     named = named.with_columns(pl.coalesce("called", "peer").alias("replica"))
-    rows = [
-        _lag_row(node, replica, own)
-        for (node, replica), own in named.group_by(_PAIR)
-        if (own["what"] == "lag_bytes").any()
-    ]
-    numbers = (f"{name}_{mark}" for name in _LAGS for mark in ("p50", "p90", "p99", "max"))
-    shape = {"node": pl.String, "replica": pl.String, "samples": pl.Int64} | dict.fromkeys(numbers, pl.Float64)
-    return pl.DataFrame(rows, schema=shape | {"output_buffer_max": pl.Float64}, orient="row")
-
-
-def _lag_row(node: Any, replica: Any, own: pl.DataFrame) -> tuple[Any, ...]:
-    kinds = own.partition_by("what", as_dict=True)
-    of = {name: kinds.get((name,), own.clear()) for name in (*_LAGS, "output_max")}
-    marks = [value for name in _LAGS for value in (*percentiles(of[name], (0.5, 0.9, 0.99)), of[name]["value"].max())]
-    return (node, replica, of["lag_bytes"]["times"].sum(), *marks, of["output_max"]["value"].max())
+    lag = {name: named.filter(pl.col("what") == name) for name in (*_LAGS, "output_max")}
+    found = lag["lag_bytes"].group_by(_PAIR).agg(pl.col("times").sum().alias("samples"))
+    for name in _LAGS:
+        marks = {f"{name}_{mark}": share for mark, share in _MARKS.items()}
+        found = found.join(percentiles(lag[name], _PAIR, marks), on=_PAIR, how="left", nulls_equal=True)
+    largest = lag["output_max"].group_by(_PAIR).agg(pl.col("value").max().alias("output_buffer_max"))
+    return found.join(largest, on=_PAIR, how="left", nulls_equal=True)
 
 
 def in_order(edges: Iterable[Edge]) -> bool:
@@ -152,23 +146,44 @@ def write_rate(
         pl.coalesce("m.decided_us", "r.decided_us").alias("at_us"),
         pl.col("snapshot_offset").alias("offset"),
     ).collect()  # fmt: skip
+    of_syncs, edges_of_syncs = points_to_rates(told)
+    of_samples = counted.filter(pl.col("node").is_in(sampled))
+    grown = {node: _grown(edges.get(node, [])) for node in sorted(sampled)}
+    grown |= {node: _grown(own) for node, own in edges_of_syncs.items()}
+    between = [(node, speed, 1) for node, own in grown.items() for speed in own.speeds]
+    shape = {"node": pl.String, "value": pl.Float64, "times": pl.Int64}
+    rates = [rows.filter(pl.col("what") == "rate").select(*shape) for rows in (of_samples, of_syncs)]
+    speeds = _by_node(pl.concat([*rates, pl.DataFrame(between, shape, orient="row")]))
+    writes = _by_node(of_samples.filter(pl.col("what") == "writes"))
     sizes = backlog_sizes(nodes)
-    of = counted.partition_by("node", as_dict=True)
-    rows = [
-        _rate_row(node, "samples", of.get((node,), counted.clear()), edges.get(node, []), sizes.get(node))
-        for node in sorted(sampled)
-    ]
-    for own in told.partition_by("node", maintain_order=True):
-        node = own["node"][0]
-        found, bounds = points_to_rates(own)
-        rows.append(_rate_row(node, "syncs", found, bounds, sizes.get(node)))
-    return literal(WRITE_RATE, (row for row in rows if row is not None))
+    rows = []
+    for node, own in grown.items():
+        if own.observed_us:
+            source = "samples" if node in sampled else "syncs"
+            mean, (p50, p99, most) = own.bytes / (own.observed_us / 1e6), speeds.get(node, _NONE)
+            size = sizes.get(node)
+            covers = [size / rate if size is not None and rate else None for rate in (mean, p99)]
+            told_of = (node, source, own.observed_us / 1e6, own.bytes, mean, p50, p99, most)
+            rows.append((*told_of, *writes.get(node, _NONE)[:2], size, *covers))
+    return literal(WRITE_RATE, rows)
 
 
-def _rate_row(
-    node: str, source: str, counted: pl.DataFrame, edges: Iterable[Any], size: int | None
-) -> tuple[Any, ...] | None:
-    """None when there is no span."""
+def _by_node(counted: pl.DataFrame) -> dict[str, tuple[float | None, ...]]:
+    """The marks p50, p99 and the largest value."""
+    found = percentiles(counted, ["node"], {name: _MARKS[name] for name in ("p50", "p99", "max")})
+    return {row[0]: row[1:] for row in found.iter_rows()}
+
+
+class _Grown(NamedTuple):
+    """How long the streams of a node were observed, how many bytes were written meanwhile, and how many a second in the
+    spans between parts."""
+
+    observed_us: int
+    bytes: int
+    speeds: list[float]
+
+
+def _grown(edges: Iterable[Any]) -> _Grown:
     streams: dict[str | None, list[Edge]] = {}
     for edge in edges:
         streams.setdefault(edge[0], []).append(edge)
@@ -179,17 +194,8 @@ def _rate_row(
         if other[1] > one[3] and other[2] >= one[4]
     ]
     spans = [(edge[5], edge[6]) for stream in streams.values() for edge in stream] + between
-    observed_s, grown = sum(span for span, _ in spans) / 1e6, sum(grown for _, grown in spans)
-    if not observed_s:
-        return None
-    more = pl.DataFrame({"value": [grown / (span / 1e6) for span, grown in between]}, schema={"value": pl.Float64})
-    rates = counted.filter(pl.col("what") == "rate").select("value", "times")
-    rates = pl.concat([rates, more.with_columns(times=pl.lit(1, pl.Int64))])
-    p50, p99 = percentiles(rates, (0.5, 0.99))
-    writes = percentiles(counted.filter(pl.col("what") == "writes"), (0.5, 0.99))
-    mean = grown / observed_s
-    covers = [size / rate if size is not None and rate else None for rate in (mean, p99)]
-    return (node, source, observed_s, grown, mean, p50, p99, rates["value"].max(), *writes, size, *covers)
+    speeds = [grown / (span / 1e6) for span, grown in between]
+    return _Grown(sum(span for span, _ in spans), sum(grown for _, grown in spans), speeds)
 
 
 def forks(children: pl.DataFrame) -> pl.DataFrame:

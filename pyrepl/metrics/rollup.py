@@ -90,9 +90,8 @@ def _traces(events: pl.DataFrame) -> list[Mark]:
 
 def of_samples(samples: pl.DataFrame) -> Rollup:
     """Of samples, each of them once."""
-    marks = _marks(samples, SAMPLES.name, JSON)
-    for mark in marks:
-        mark["edges"] = edges(samples if len(marks) == 1 else samples.filter(pl.col("node") == mark["node"]))
+    grown = edges(samples)
+    marks = [mark | {"edges": grown.get(mark["node"], [])} for mark in _marks(samples, SAMPLES.name, JSON)]
     return Rollup({"values": values(samples), "drawn": drawn(samples)}, marks)
 
 

@@ -10,7 +10,7 @@ merged, which needs parts that do not overlap in time (rates.py).
 
 from __future__ import annotations
 
-from typing import Any, Final, cast
+from typing import Any, Final
 
 import polars as pl
 
@@ -19,6 +19,7 @@ SPANS: Final = 240
 DRAWN: Final = ("lag_bytes", "lag_s", "output_bytes", "sync_buffer_bytes", "writes_per_s", "stream_bytes_per_s")
 _LAGS: Final = ("lag_bytes", "lag_s", "output_bytes")
 _POINT: Final = ("node", "replid", "at_us", "offset")
+_STREAM: Final = ("node", "replid")
 _VALUES: Final = ("node", "peer", "what", "value", "times")
 _OF_NODE: Final = pl.col("event") == "sample"
 _OF_REPLICA: Final = pl.col("event") == "replica_sample"
@@ -67,60 +68,61 @@ def added(counts: pl.DataFrame) -> pl.DataFrame:
 def _spans(nodes: pl.DataFrame) -> pl.DataFrame:
     """Spans between two samples of a node's stream, in order of time: span_us, grown, rate (null of what is none)."""
     ordered = nodes.select(_POINT).sort(_POINT)
-    of_stream = ("node", "replid")
     spans = ordered.with_columns(
-        (pl.col("at_us") - pl.col("at_us").shift(1)).over(of_stream).alias("span_us"),
-        (pl.col("offset") - pl.col("offset").shift(1)).over(of_stream).alias("grown"),
+        (pl.col("at_us") - pl.col("at_us").shift(1)).over(_STREAM).alias("span_us"),
+        (pl.col("offset") - pl.col("offset").shift(1)).over(_STREAM).alias("grown"),
     )
     good = (pl.col("span_us") > 0) & (pl.col("grown") >= 0)
     return spans.filter(good).with_columns(rate=pl.col("grown") / (pl.col("span_us") / 1e6))
 
 
-def points_to_rates(points: pl.DataFrame) -> tuple[pl.DataFrame, list[list[Any]]]:
-    """The kind `rate` of values(), and edges(), of one node's points: replid, at_us, offset."""
+def points_to_rates(points: pl.DataFrame) -> tuple[pl.DataFrame, dict[str, list[list[Any]]]]:
+    """The kind `rate` of values(), and edges(), of points: node, replid, at_us, offset."""
     rates = _spans(points).with_columns(peer=pl.lit(None, pl.String))
     return _counted(rates, "rate", pl.col("rate")), _edges(points)
 
 
-def edges(own: pl.DataFrame) -> list[list[Any]]:
-    """Of one node's samples, per stream: [replid, first at_us, its offset, last at_us, its offset, us of all spans,
-    bytes grown in them]."""
-    return _edges(own.select("event", *_POINT).filter(_OF_NODE))
+def edges(samples: pl.DataFrame) -> dict[str, list[list[Any]]]:
+    """By node, per stream: [replid, first at_us, its offset, last at_us, its offset, us of all spans, bytes grown in
+    them]."""
+    return _edges(samples.select("event", *_POINT).filter(_OF_NODE))
 
 
-def _edges(nodes: pl.DataFrame) -> list[list[Any]]:
+def _edges(nodes: pl.DataFrame) -> dict[str, list[list[Any]]]:
     point = pl.struct("at_us", "offset").sort_by("at_us", "offset")
-    found = nodes.group_by("replid").agg(point.first().alias("first"), point.last().alias("last"))
-    spans = _spans(nodes).group_by("replid").agg(pl.col("span_us").sum(), pl.col("grown").sum())
-    rows = found.join(spans, on="replid", how="left", nulls_equal=True).sort("replid").to_dicts()
-    return [
-        [row["replid"], *row["first"].values(), *row["last"].values(), row["span_us"] or 0, row["grown"] or 0]
-        for row in rows
-    ]
+    found = nodes.group_by(_STREAM).agg(point.first().alias("first"), point.last().alias("last"))
+    spans = _spans(nodes).group_by(_STREAM).agg(pl.col("span_us").sum(), pl.col("grown").sum())
+    edges: dict[str, list[list[Any]]] = {}
+    for row in found.join(spans, on=_STREAM, how="left", nulls_equal=True).sort(_STREAM).iter_rows(named=True):
+        grown = (row["span_us"] or 0, row["grown"] or 0)
+        edge = [row["replid"], *row["first"].values(), *row["last"].values(), *grown]
+        edges.setdefault(row["node"], []).append(edge)
+    return edges
 
 
 def drawn(samples: pl.DataFrame, spans: int = SPANS) -> pl.DataFrame:
-    """The largest values of each span of time, `width` us wide, that of all rows.
+    """The largest values of each span of time, `width` us wide, that of all rows of its node.
 
     A width is a power of two and spans begin at its multiples: so those of parts lie within those of the whole.
     """
-    if samples.is_empty():
-        return _drawn(samples.with_columns(width=pl.lit(1, pl.Int64)), 1)
-    first, last = (cast(int, bound) for bound in (samples["at_us"].min(), samples["at_us"].max()))
-    return _drawn(samples, width(first, last, spans))
+    bounds = samples.group_by("node").agg(pl.col("at_us").min().alias("first"), pl.col("at_us").max().alias("last"))
+    wide = {node: width(first, last, spans) for node, first, last in bounds.iter_rows()}
+    if len(set(wide.values())) <= 1:
+        return _drawn(samples, pl.lit(max(wide.values(), default=1), pl.Int64))
+    return _drawn(samples, pl.col("node").replace_strict(wide, return_dtype=pl.Int64))
 
 
 def widened(found: pl.DataFrame, wide: int) -> pl.DataFrame:
     """Spans of several parts as spans of `wide` us, a width not below theirs."""
-    return _largest(found, wide)
+    return _largest(found, pl.lit(wide, pl.Int64))
 
 
-def _drawn(samples: pl.DataFrame, wide: int) -> pl.DataFrame:
+def _drawn(samples: pl.DataFrame, wide: pl.Expr) -> pl.DataFrame:
     lags = (pl.when(_IN_STEP).then(name).alias(name) for name in ("lag_bytes", "lag_s"))
     return _largest(samples.with_columns(*lags, peer=pl.when(~_OF_NODE).then("peer")), wide)
 
 
-def _largest(rows: pl.DataFrame, wide: int) -> pl.DataFrame:
+def _largest(rows: pl.DataFrame, wide: pl.Expr) -> pl.DataFrame:
     begin = pl.col("at_us") // wide * wide
     return rows.group_by("node", "peer", begin.alias("at_us")).agg(*(pl.col(name).max() for name in DRAWN))
 
