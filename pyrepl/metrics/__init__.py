@@ -4,6 +4,7 @@ tables, results   every table and column with its unit and its exact rule; read 
     column, kinds    what a column is; what can happen to a link
 sentences         what the lines of text logs mean
     lines, blocks, textlines, jsonlines, part    a range of a file becomes Parquet parts; plain Arrow, no Spark
+    together          small ranges of several files become parts of all of them
 given, packed     what may be given as a log; what is in a packed one
 plan, manifest    which ranges are new; what has been read
     ingest        all that is new is read and counted in
@@ -23,7 +24,7 @@ story, stitch, skew                              which lines are one sync, which
     gather, facts, advice                        what advice goes by, summed up from results; deciding and wording it
     advice_sizes, advice_links, amounts, readers advice on sizes and on links; sizes with headroom; who reads which RDB
 answers, asking                                  all that is told of nodes that belong together; Spark asks for it
-    shares                                       which groups of nodes one task answers for
+    shares, near                                 which groups of nodes one task answers for; which files are theirs
     handing, newest                              rows for tasks, a partition each; since when the newest rows are
     base, keep                                   what the next run goes on from: merged parts, stories, answers
 fleet_sql         what goes over all nodes: Spark SQL over the answers

@@ -43,7 +43,7 @@ from pyrepl.metrics.results import (
     WRITE_RATE,
 )
 from pyrepl.metrics.rollup import Mark, merged_marks, of_events, of_samples
-from pyrepl.metrics.rows import read_rows
+from pyrepl.metrics.rows import Rows
 from pyrepl.metrics.samples import points_to_rates
 from pyrepl.metrics.schemas import conform, literal, schema
 from pyrepl.metrics.series import named
@@ -172,12 +172,13 @@ def _rates(
 ) -> tuple[pl.DataFrame, Mapping[str, list[rates.Edge]]]:
     """Values and edges; those of a node whose parts overlap in time, by lines that came late, made anew."""
     edges: dict[str, list[rates.Edge]] = {}
+    stored = Rows(tables)
     for mark in marks:
         edges.setdefault(mark["node"], []).extend(tuple(edge) for edge in mark.get("edges", ()))
     for node, own in edges.items():
         streams = {edge[0] for edge in own}
         if not all(rates.in_order(edge for edge in own if edge[0] == stream) for stream in streams):
-            rows = read_rows(tables, SAMPLES, node, wanted.samples[node]).filter(pl.col("event") == "sample")
+            rows = stored.of(SAMPLES, node, wanted.samples[node]).filter(pl.col("event") == "sample")
             found, whole = points_to_rates(_bounded(rows, wanted))
             edges[node] = [tuple(edge) for edge in whole.get(node, ())]
             others = ~((pl.col("node") == node) & (pl.col("what") == "rate"))

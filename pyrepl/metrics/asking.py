@@ -55,7 +55,7 @@ SHARES: Final = pa.schema(
         pa.field("since_us", pa.int64()),
         pa.field("until_us", pa.int64()),
         pa.field("groups", pa.list_(_FILES)),
-        pa.field("passing", _FILES),
+        pa.field("passing", pa.list_(pa.struct([("node", pa.string()), ("path", pa.string())]))),
     ]
 )  # fmt: skip
 """parts.Sources by its fields, a row a share; a mark, whose fields depend on its table, is
@@ -163,7 +163,7 @@ def _row(wanted: Sources) -> dict[str, Any]:
         "since_us": since_us,
         "until_us": until_us,
         "groups": wanted.groups,
-        "passing": sorted(wanted.passing),
+        "passing": [{"node": node, "path": path} for node, path in sorted(wanted.passing)],
     }
 
 
@@ -182,5 +182,5 @@ def _sources(row: Mapping[str, Any]) -> Sources:
         named=tuple(row["named"]),
         bounds=(row["since_us"], row["until_us"]),
         groups=tuple(tuple(group) for group in row["groups"]),
-        passing=frozenset(row["passing"]),
+        passing=frozenset((one["node"], one["path"]) for one in row["passing"]),
     )

@@ -5,8 +5,8 @@
     drawn              the largest of wider spans, no wider than those of the whole (samples.py)
 
 All of that may be merged in any order and in any steps, so that what comes out is the same with a base and without. It
-is made of files that last: a file that is given up takes every base with it that it is in (parts.py looks at that).
-Where it is kept is keep.py's.
+is made of files that last: one that is given up takes all of its nodes out of the base that it is in (parts.py looks at
+that). Where it is kept is keep.py's.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ import polars as pl
 from pyrepl.metrics import ends, rollup
 from pyrepl.metrics.samples import added, widened, width
 
-Unit = tuple[str, str, frozenset[str]]
-"""A rollup's name, its file, and the nodes whose rows of it count."""
+Unit = tuple[str, str, str]
+"""A rollup's name, its file, and a node whose rows of it count."""
 Frames = dict[str, pl.DataFrame]
 WORTH: Final = 4
 """A base is written anew when a quarter of its rows came in addition."""
@@ -35,6 +35,19 @@ class Base:
 
     made_of: frozenset[Unit] = frozenset()
     tables: Frames = field(default_factory=dict)
+
+    @property
+    def files(self) -> int:
+        """How many it is made of."""
+        return len({path for _, path, _ in self.made_of})
+
+    def within(self, wanted: frozenset[Unit]) -> Base:
+        """What is left of it without the nodes of which it has what is not wanted any more."""
+        gone = {node for _, _, node in self.made_of - wanted}
+        if not gone:
+            return self
+        made_of = frozenset(unit for unit in self.made_of if unit[2] not in gone)
+        return Base(made_of, {name: rows.filter(~pl.col("node").is_in(gone)) for name, rows in self.tables.items()})
 
     @property
     def rows(self) -> int:
@@ -67,7 +80,7 @@ def _joined(name: str, old: pl.DataFrame, more: pl.DataFrame) -> pl.DataFrame:
 def is_worth_it(old: Base, renewed: Base) -> bool:
     """Has so much come in addition that it is to be written again?"""
     return (
-        len(renewed.made_of) - len(old.made_of) >= MANY
+        renewed.files - old.files >= MANY
         or renewed.rows - old.rows > old.rows // WORTH
         or (bool(renewed.made_of) and not old.made_of)
     )

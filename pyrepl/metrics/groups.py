@@ -98,11 +98,14 @@ def groups(spark: SparkSession, tables: Path, found: Iterable[Piece]) -> list[tu
 def _alone(sets: _Sets, spark: SparkSession, tables: Path, every: list[Piece]) -> dict[tuple[str, str], list[int]]:
     """Join the nodes whose event logs tell of one sync; of those with syncs that no other end tells of, node and end
     with when they asked, some of the times."""
-    paths = sorted({tables / path for piece in every if (path := piece.rollups.get("halves"))})
+    whose: defaultdict[Path, set[str]] = defaultdict(set)
+    for piece in every:
+        if path := piece.rollups.get("halves"):
+            whose[tables / path].add(piece.node)
     ends = {end for piece in every for end in ENDS if piece.mark["form"] == TEXT or piece.mark.get(_TELLS[end])}
-    if not paths or len(ends) < len(ENDS):
+    if not whose or len(ends) < len(ENDS):
         return {}
-    stored(spark, paths, _HALVES).createOrReplaceTempView("halves")
+    stored(spark, sorted(whose), _HALVES, whose).createOrReplaceTempView("halves")
     asked: defaultdict[tuple[str, str], list[int]] = defaultdict(list)
     for row in spark.sql(_JOINED).toArrow().to_pylist():
         if row["side"] is None:

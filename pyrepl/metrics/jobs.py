@@ -21,18 +21,18 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pyarrow as pa
 
-from pyrepl.metrics import fleet_sql, manifest
+from pyrepl.metrics import fleet_sql, manifest, near
 from pyrepl.metrics.answers import ANSWERED
 from pyrepl.metrics.arrow import schema
 from pyrepl.metrics.asking import answered, few
 from pyrepl.metrics.groups import groups
 from pyrepl.metrics.handing import handed
-from pyrepl.metrics.manifest import Manifest
+from pyrepl.metrics.manifest import Entry, Manifest
 from pyrepl.metrics.parts import Bounds, Piece, Sources, pieces, sources, told_elsewhere
 from pyrepl.metrics.report.model import Row
 from pyrepl.metrics.results import SERIES, TOTALS
 from pyrepl.metrics.samples import SPANS, width
-from pyrepl.metrics.shares import shares, weight
+from pyrepl.metrics.shares import Group, shares, weight
 from pyrepl.metrics.shown import MOST_ROWS
 from pyrepl.metrics.stored import stored
 from pyrepl.metrics.tables import FILES, UNPARSED
@@ -99,7 +99,21 @@ def wanted(spark: SparkSession, tables: Path, known: Manifest, bounds: Bounds) -
     of_node: defaultdict[str, list[Piece]] = defaultdict(list)
     for piece in every:
         of_node[piece.node].append(piece)
+    found = shares(groups(spark, tables, every), {node: weight(own) for node, own in of_node.items()})
+    if bounds == (None, None):
+        near.save(tables, _near(known, found))
     return [
         sources([piece for group in share for node in group for piece in of_node[node]], bounds, elsewhere, share)
-        for share in shares(groups(spark, tables, every), {node: weight(own) for node, own in of_node.items()})
+        for share in found
     ] or [sources([], bounds, frozenset())]
+
+
+def _near(known: Manifest, found: Sequence[Sequence[Group]]) -> dict[str, int]:
+    """By the files' ids, in which share their nodes are; of a file of several nodes, the first."""
+    number_of = {node: number for number, share in enumerate(found) for group in share for node in group}
+    nodes = {file_id: _first_node(entry) for file_id, entry in known.entries.items()}
+    return {file_id: number_of[node] for file_id, node in nodes.items() if node in number_of}
+
+
+def _first_node(entry: Entry) -> str | None:
+    return next((mark["node"] for told in entry.all_told() for mark in told["marks"]), None)

@@ -35,7 +35,7 @@ from pyrepl.metrics.story import Stand
 from pyrepl.metrics.telling import Place, Telling
 from pyrepl.temporary import SHARED, create
 
-SHAPE: Final = 9
+SHAPE: Final = 10
 """Raised when the same parts are answered for in another way."""
 _BASES: Final = "bases"
 _TOLD: Final = "told"
@@ -86,13 +86,12 @@ def base_kept(tables: Path, wanted: Sources) -> Base | None:
     if found is None:
         return None
     made_of, frames = found
-    return Base(frozenset((name, path, frozenset(nodes)) for name, path, nodes in made_of), frames)
+    return Base(frozenset((name, path, node) for name, path, node in made_of), frames)
 
 
 def keep_base(tables: Path, wanted: Sources, base: Base) -> None:
     """For the next run. Raises OSError."""
-    made_of = sorted([name, path, sorted(nodes)] for name, path, nodes in base.made_of)
-    _pack(_of_base(tables, wanted), _MADE_OF, made_of, base.tables)
+    _pack(_of_base(tables, wanted), _MADE_OF, sorted(base.made_of), base.tables)
 
 
 def telling_kept(tables: Path, wanted: Sources) -> Telling | None:

@@ -75,10 +75,10 @@ class Manifest:
     def parts(self, table: str) -> list[str]:
         """The parts of a table that count, in order."""
         begin = f"{table}/"
-        return sorted(
+        return sorted({
             part for entry in self.entries.values() for told in entry.all_told() for part in told["parts"]
             if part.startswith(begin)
-        )  # fmt: skip
+        })  # fmt: skip
 
     def doubtful(self, table: str) -> frozenset[str]:
         """Runs of which a numbered line can be in the table twice: all but those whose ranges rise and lie apart."""

@@ -1,13 +1,17 @@
-"""One task of reading: a range of a file goes in, Parquet files of the canonical tables come out.
+"""A range of a file is read: it goes in, Parquet files of the canonical tables come out.
 
 Runs in Spark's Python workers, on plain Arrow. File names follow from the range alone, so a task that runs twice writes
-the same files again. What ranges there are is plan.py's, what counts afterwards manifest.py's.
+the same files again. Small ranges are written several at once: together.py. What ranges there are is plan.py's, what
+counts afterwards manifest.py's.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, Protocol, final
 from urllib.parse import quote
 
 import polars as pl
@@ -23,7 +27,7 @@ from pyrepl.metrics.lines import joined, line_array
 from pyrepl.metrics.packed import begins_as, opened
 from pyrepl.metrics.quicklines import QuickLines
 from pyrepl.metrics.ranges import Split, Told
-from pyrepl.metrics.rollup import JSON, TRACES, rollup
+from pyrepl.metrics.rollup import JSON, TRACES, Rollup, rollup
 from pyrepl.metrics.tables import EVENTS, SAMPLES, UNKNOWN, UNPARSED
 from pyrepl.temporary import SHARED, create
 
@@ -34,7 +38,7 @@ SHOWN: Final = 500
 RISING: Final = ("at_us", "seq", "offset")
 _TEXTS: Final = (pa.string(), pa.large_string())
 _IN_PATH: Final = ("day", "node")
-_PLAIN: Final = pl.CompatLevel.oldest()
+PLAIN: Final = pl.CompatLevel.oldest()
 """Strings as every reader of Parquet knows them."""
 
 
@@ -47,9 +51,50 @@ def read_split(split: Split, tables: str, zone: str, *, quick: bool = scan.IS_CO
 
     `quick`: usual lines are read by the scan. Raises WriteError.
     """
-    told = Told(split.file_id, split.start)
-    writer = _Writer(Path(tables), split, told)
-    reader = _Reader(split, Zone(zone, _written_us(split.path)), writer, quick=quick)
+    writer = Writer(Path(tables), split)
+    read_into(writer, ways(zone, quick=quick))
+    writer.flush()
+    return writer.told
+
+
+class Texts(Protocol):
+    """Reads the lines of text logs."""
+
+    def read(self, writer: Writer, block: Block, where: Any, lines: Any) -> None:
+        """`lines` stand at the places `where` among those of a block; what they say is the writer's."""
+        ...
+
+
+class Ways(NamedTuple):
+    """How lines are read: usual ones of event logs by the scan, the same one each time (None: they are not), and those
+    of text logs in a zone of time."""
+
+    scan: Callable[[], QuickLines] | None
+    texts: Texts
+    zone: str
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class _AtOnce:
+    """Each block by itself."""
+
+    zone: str
+
+    def read(self, writer: Writer, block: Block, where: Any, lines: Any) -> None:
+        keep_text(block, textlines.parse(lines, self.zone), where, writer)
+
+
+def ways(zone: str, texts: Texts | None = None, *, quick: bool = scan.IS_COMPILED) -> Ways:
+    """The quickest ones; `texts` instead of reading each block of a text log by itself."""
+    # Not before somebody asks, as a reader of text logs does not: its buffers are large.
+    return Ways(cache(QuickLines) if quick else None, texts or _AtOnce(zone), zone)
+
+
+def read_into(writer: Writer, ways: Ways) -> None:
+    """Read the range of a writer; faults of the file end up in `error`. Raises WriteError."""
+    split, told = writer.split, writer.told
+    reader = _Reader(split, Zone(ways.zone, _written_us(split.path)), writer, ways)
     try:
         with opened(Path(split.path), split.start) as source:
             _check(split)
@@ -63,10 +108,8 @@ def read_split(split: Split, tables: str, zone: str, *, quick: bool = scan.IS_CO
                     reader.read(block)
     except OSError as error:
         told.error = f"{getattr(error, 'strerror', None) or error}, after {told.read} bytes"
-    writer.flush()
     if split.end >= 0:
         told.read = min(told.read, split.end - split.start)
-    return told
 
 
 def _check(split: Split) -> None:
@@ -94,19 +137,16 @@ class Zone(NamedTuple):
 class _Reader:
     """Reads the blocks of a split: an event log's usual lines by the scan, all others as they come."""
 
-    def __init__(self, split: Split, zone: Zone, writer: _Writer, *, quick: bool) -> None:
+    def __init__(self, split: Split, zone: Zone, writer: Writer, ways: Ways) -> None:
         self._split = split
         self._zone = zone
         self._writer = writer
-        self._is_quick = quick
-        self._quick: QuickLines | None = None
+        self._ways = ways
 
     def read(self, block: Block) -> None:
         at = 0
-        if self._is_quick and block.data.startswith(b"{"):
-            # Not for text logs: its buffers are large.
-            self._quick = self._quick or QuickLines()
-            at = self._scan(self._quick, block)
+        if self._ways.scan is not None and block.data.startswith(b"{"):
+            at = self._scan(self._ways.scan(), block)
         if at < len(block.data):
             self._read_any(block, at, len(block.data))
 
@@ -129,10 +169,10 @@ class _Reader:
 
     def _read_any(self, block: Block, at: int, end: int) -> None:
         data = block.data if end - at == len(block.data) else block.data[at:end]
-        _read_block(Block(block.start + at, data), self._split, self._zone, self._writer)
+        _read_block(Block(block.start + at, data), self._split, self._zone, self._writer, self._ways.texts)
 
 
-def _read_block(block: Block, split: Split, zone: Zone, writer: _Writer) -> None:
+def _read_block(block: Block, split: Split, zone: Zone, writer: Writer, texts: Texts) -> None:
     lines = line_array(block.data)
     told = writer.told
     told.lines += len(lines)
@@ -150,8 +190,7 @@ def _read_block(block: Block, split: Split, zone: Zone, writer: _Writer) -> None
             _keep_json(block, jsonlines.parse(joined(lines.filter(braced))), braced, writer)
     if count < len(lines):
         where = pc.indices_nonzero(pc.invert(braced))
-        parsed = textlines.parse(_words(lines.take(where)), zone.name)
-        _keep_text(block, parsed, where, split, writer)
+        texts.read(writer, block, where, _words(lines.take(where)))
 
 
 def _of_event_log(lines: Any) -> Any:
@@ -170,7 +209,7 @@ def _words(lines: Any) -> Any:
     return pc.utf8_rtrim(pa.array(words, pa.string()), characters="\r")
 
 
-def _read_wrapped(block: Block, found: wrappers.Unwrapped, split: Split, zone: Zone, writer: _Writer) -> None:
+def _read_wrapped(block: Block, found: wrappers.Unwrapped, split: Split, zone: Zone, writer: Writer) -> None:
     told = writer.told
     for name, count in found.seen.items():
         told.wrappers[name] = told.wrappers.get(name, 0) + count
@@ -183,10 +222,10 @@ def _read_wrapped(block: Block, found: wrappers.Unwrapped, split: Split, zone: Z
     where = pc.indices_nonzero(pc.invert(braced))
     if len(where):
         parsed = textlines.parse(found.lines.take(where), zone.name, found.nodes.take(where))
-        _keep_text(block, parsed, where, split, writer)
+        keep_text(block, parsed, where, writer)
 
 
-def _keep_json(block: Block, parsed: jsonlines.Parsed, braced: Any, writer: _Writer) -> None:
+def _keep_json(block: Block, parsed: jsonlines.Parsed, braced: Any, writer: Writer) -> None:
     writer.told.ignored += parsed.ignored
     writer.add(EVENTS, parsed.events)
     writer.add(SAMPLES, parsed.samples)
@@ -197,12 +236,13 @@ def _keep_json(block: Block, parsed: jsonlines.Parsed, braced: Any, writer: _Wri
             own.keep(writer, places[index] if places else index, why)
 
 
-def _keep_text(block: Block, parsed: textlines.Parsed, where: Any, split: Split, writer: _Writer) -> None:
+def keep_text(block: Block, parsed: textlines.Parsed, where: Any, writer: Writer) -> None:
+    """What lines of a text log say, which stand at the places `where` of a block."""
     writer.told.ignored += parsed.ignored
     events = parsed.events
     if events.num_rows:
         place = events.schema.get_field_index("node")
-        events = events.set_column(place, "node", pc.fill_null(events["node"].cast(pa.string()), split.node))
+        events = events.set_column(place, "node", pc.fill_null(events["node"].cast(pa.string()), writer.split.node))
     writer.add(EVENTS, events)
     if parsed.unparsed or parsed.unknown:
         own, places = _Places(block), where.to_pylist()
@@ -222,18 +262,19 @@ class _Places:
         for line in self._lines:
             self._offsets.append(self._offsets[-1] + len(line) + 1)
 
-    def keep(self, writer: _Writer, index: int, why: str) -> None:
+    def keep(self, writer: Writer, index: int, why: str) -> None:
         line = self._lines[index]
         writer.keep_line(self._start + self._offsets[index], len(line), why, line)
 
 
-class _Writer:
+@final
+class Writer:
     """Gathers rows of a split and writes them, one file for each table, day and node."""
 
-    def __init__(self, tables: Path, split: Split, told: Told) -> None:
-        self.told = told
+    def __init__(self, tables: Path, split: Split) -> None:
+        self.split = split
+        self.told = Told(split.file_id, split.start)
         self._tables = tables
-        self._split = split
         self._waiting: dict[str, list[Any]] = {EVENTS.name: [], SAMPLES.name: []}
         self._rows = 0
         self._flushes = 0
@@ -255,44 +296,52 @@ class _Writer:
             self.told.unparsed += 1
         shown = line[: 4 * SHOWN].decode("utf-8", "backslashreplace")
         shown = "".join(letter if letter.isprintable() else ascii(letter)[1:-1] for letter in shown[:SHOWN])
-        row = {"file": self._split.path, "position": position, "size": size, "why": why, "line": shown}
+        row = {"file": self.split.path, "position": position, "size": size, "why": why, "line": shown}
         self._bad.append(row)
+
+    def nodes(self) -> frozenset[str]:
+        """Whose the rows are that wait."""
+        waiting = [rows["node"] for tables in self._waiting.values() for rows in tables]
+        return frozenset(node for column in waiting for node in pc.unique(column).to_pylist())
 
     def flush(self) -> None:
         """Write what waits."""
-        for table in (EVENTS, SAMPLES):
-            if self._waiting[table.name]:
-                self._write(table, pa.concat_tables(self._waiting[table.name]))
-                self._waiting[table.name] = []
-        if self._bad:
-            bad = pa.Table.from_pylist(self._bad, schema=schema(UNPARSED))
-            self._put(f"{UNPARSED.name}/{self._name()}", bad, self.told.parts)
-            self._bad = []
-        self._rows = 0
+        for table, rows in self.taken().items():
+            self._write(table, rows)
         self._flushes += 1
 
+    def taken(self) -> dict[Table, Any]:
+        """The rows that wait, for somebody else to write. What is no row of a log is written."""
+        found = {}
+        for table in (EVENTS, SAMPLES):
+            if self._waiting[table.name]:
+                rows = pa.concat_tables(self._waiting[table.name])
+                self._waiting[table.name] = []
+                self._note_seqs(table, rows)
+                if "file" in table.names:
+                    place = rows.schema.get_field_index("file")
+                    rows = rows.set_column(place, "file", pa.repeat(self.split.path, rows.num_rows))
+                found[table] = rows
+        if self._bad:
+            self._put(UNPARSED.name, pa.Table.from_pylist(self._bad, schema=schema(UNPARSED)))
+            self._bad = []
+        self._rows = 0
+        return found
+
     def _write(self, table: Table, rows: Any) -> None:
-        self._note_seqs(table, rows)
-        if "file" in table.names:
-            place = rows.schema.get_field_index("file")
-            rows = rows.set_column(place, "file", pa.repeat(self._split.path, rows.num_rows))
         pairs = _pairs(rows)
         for pair in pairs:
             chosen = rows
             if len(pairs) > 1:
                 chosen = rows.filter(pc.and_(pc.equal(rows["day"], pair["day"]), pc.equal(rows["node"], pair["node"])))
             folder = f"{table.name}/day={pair['day']}/node={quote(pair['node'], safe='')}"
-            self._put(f"{folder}/{self._name()}", chosen.drop_columns(list(_IN_PATH)), self.told.parts)
-        self._roll_up(table, rows)
-
-    def _roll_up(self, table: Table, rows: Any) -> None:
-        if table is EVENTS and not pc.any(pc.equal(rows["form"], JSON)).as_py():
-            rows = rows.select(TRACES)
-        made = rollup(table, pl.from_arrow(rows))  # type: ignore[arg-type]
+            self._put(folder, chosen.drop_columns(list(_IN_PATH)))
+        made = rolled_up(table, rows)
         self.told.marks += [{"part": self._name(), **mark} for mark in made.marks]
         for name, found in made.tables.items():
-            if not found.is_empty():
-                self._put(f"{name}/{self._name()}", found.to_arrow(compat_level=_PLAIN), self.told.rollups)
+            path = f"{name}/{self._name()}"
+            put(self._tables / path, found.to_arrow(compat_level=PLAIN))
+            self.told.rollups.append(path)
 
     def _note_seqs(self, table: Table, rows: Any) -> None:
         """Runs of numbered lines, so that a later reader knows whether any line can be there twice."""
@@ -307,21 +356,34 @@ class _Writer:
             self.told.seqs.append([table.name, run, bounds["min"], bounds["max"], rising])
 
     def _name(self) -> str:
-        split = self._split
+        split = self.split
         return f"part-{split.file_id}-{split.start}-{split.end}-{self._flushes}.parquet"
 
-    def _put(self, name: str, rows: Any, told: list[str]) -> None:
-        path = self._tables / name
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            rough = path.with_name(f".{path.name}.tmp")
-            with create(rough, SHARED) as file:
-                pq.write_table(rows, file, **encodings(rows.schema))
-            rough.replace(path)
-        except OSError as error:
-            # Not an OSError, which here means that the log cannot be read.
-            raise WriteError(f"{path} ({error.strerror or error})") from None
-        told.append(name)
+    def _put(self, folder: str, rows: Any) -> None:
+        path = f"{folder}/{self._name()}"
+        put(self._tables / path, rows)
+        self.told.parts.append(path)
+
+
+def rolled_up(table: Table, rows: Any) -> Rollup:
+    """What some rows come to, without tables of nothing."""
+    if table is EVENTS and not pc.any(pc.equal(rows["form"], JSON)).as_py():
+        rows = rows.select(TRACES)
+    made = rollup(table, pl.from_arrow(rows))  # type: ignore[arg-type]
+    return Rollup({name: found for name, found in made.tables.items() if not found.is_empty()}, made.marks)
+
+
+def put(path: Path, rows: Any) -> None:
+    """Write a part. Raises WriteError."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        rough = path.with_name(f".{path.name}.tmp")
+        with create(rough, SHARED) as file:
+            pq.write_table(rows, file, **encodings(rows.schema))
+        rough.replace(path)
+    except OSError as error:
+        # Not an OSError, which here means that the log cannot be read.
+        raise WriteError(f"{path} ({error.strerror or error})") from None
 
 
 def _pairs(rows: Any) -> list[dict[str, Any]]:

@@ -17,10 +17,10 @@ from urllib.parse import quote
 
 import polars as pl
 
-from pyrepl.metrics.base import Base, Unit, added_to, is_worth_it, merged
+from pyrepl.metrics.base import Base, Unit, added_to, is_worth_it
 from pyrepl.metrics.manifest import MERGE_BYTES, Manifest
 from pyrepl.metrics.rollup import TEXT, Mark, Rollup, rollup
-from pyrepl.metrics.rows import read_rows
+from pyrepl.metrics.rows import OF_ONE, Rows
 from pyrepl.metrics.tables import EVENTS, SAMPLES
 from pyrepl.metrics.telling import Logs, Telling, tell_on
 
@@ -28,6 +28,7 @@ SAME_START_US: Final = 2_000_000
 _TABLES: Final = {EVENTS.name: EVENTS, SAMPLES.name: SAMPLES}
 _ROLLUPS: Final = {EVENTS.name: ("halves", "children"), SAMPLES.name: ("values", "drawn")}
 """What rows of each table are rolled up into: a part of a file has files of the same name for both tables."""
+_PATH: Final = "path of the file"
 Bounds = tuple[int | None, int | None]
 """Unix us: the first inclusive, the second not; None is no bound."""
 
@@ -36,7 +37,8 @@ Bounds = tuple[int | None, int | None]
 class Piece:
     """What one part has of one node: its mark, its rollups by name, and its rows (one file a day).
 
-    A `passing` part may be given up for a longer one by the next run that reads (plan.py).
+    A `passing` part may be given up for a longer one by the next run that reads (plan.py). Its files may have rows of
+    other nodes too (together.py).
     """
 
     mark: Mark
@@ -76,8 +78,8 @@ class Again:
 @dataclass(frozen=True, slots=True)
 class Sources:
     """All that is to be loaded of some nodes. `kept` has the rollups' names with their files and whose rows count;
-    `passing` are the files, of those and of `text`, that may be given up. Of nodes of different `groups` no sync is of
-    both."""
+    `passing` are nodes with those of these files, and of `text`, whose rows of the node may be given up. Of nodes of
+    different `groups` no sync is of both."""
 
     marks: list[Mark]
     kept: list[tuple[str, tuple[str, ...], frozenset[str]]]
@@ -88,7 +90,7 @@ class Sources:
     named: tuple[str, ...]
     bounds: Bounds = (None, None)
     groups: tuple[tuple[str, ...], ...] = ()
-    passing: frozenset[str] = frozenset()
+    passing: frozenset[tuple[str, str]] = frozenset()
 
 
 @dataclass(slots=True)
@@ -118,12 +120,13 @@ def pieces(known: Manifest) -> list[Piece]:
             passing = told is entry.tail or told["start"] == last
             runs = {(name, run) for name, run, *_ in told["seqs"]}
             unsure = {name for name, run in runs if run in doubtful[name]}
-            rows = defaultdict(list)
+            rows: dict[tuple[str, str, str], list[str]] = defaultdict(list)
             for path in told["parts"]:
-                table, *_, folder, name = path.split("/") if path.count("/") == 3 else (path, "", "")
-                rows[table, folder, name].append(path)
+                table, *folders, name = path.split("/")
+                rows[table, folders[-1] if path.count("/") == OF_ONE else "", name].append(path)
             for mark in told["marks"]:
-                own = rows[mark["table"], f"node={quote(mark['node'], safe='')}", mark["part"]]
+                of_node = (mark["table"], f"node={quote(mark['node'], safe='')}", mark["part"])
+                own = rows.get(of_node) or rows.get((mark["table"], "", mark["part"]), [])
                 names = _ROLLUPS[mark["table"]]
                 kept = {name: path for name in names if (path := f"{name}/{mark['part']}") in told["rollups"]}
                 found.append(Piece(mark, kept, tuple(own), mark["table"] in unsure, passing))
@@ -180,8 +183,8 @@ def sources(
         bounds=bounds,
         groups=groups,
         passing=frozenset(
-            [path for piece in whole if piece.passing for path in piece.rollups.values()]
-            + [path for piece in text if piece.passing for path in piece.rows]
+            [(piece.node, path) for piece in whole if piece.passing for path in piece.rollups.values()]
+            + [(piece.node, path) for piece in text if piece.passing for path in piece.rows]
         ),
     )
 
@@ -217,18 +220,17 @@ def load(tables: Path, wanted: Sources, base: Base | None = None, telling: Telli
     """Read and merge it. What `base` is made of is not read again, if all of that is wanted still; nor is what
     `telling` has of text logs told again."""
     lasting, passing = _units(wanted)
-    if base is not None and not base.made_of <= lasting:
-        base = None
-    more = _read(tables, lasting - base.made_of if base else lasting)
-    renewed = Base(lasting, merged(more)) if base is None else added_to(base, lasting, more)
+    old = (base or Base()).within(lasting)
+    renewed = added_to(old, lasting, _read(tables, lasting - old.made_of))
     found = _read(tables, passing)
     marks = list(wanted.marks)
     before = telling or Telling()
-    told, after = tell_on(partial(_text_rows, tables, wanted), _logs(wanted), before)
-    for made in (*_made(tables, wanted), *told):
+    rows = Rows(tables)
+    told, after = tell_on(partial(_text_rows, rows, wanted), _logs(wanted), before)
+    for made in (*_made(rows, wanted), *told):
         marks += made.marks
-        for name, rows in made.tables.items():
-            found[name].append(rows)
+        for name, frame in made.tables.items():
+            found[name].append(frame)
     worth = is_worth_it(base or Base(), renewed)
     return Loaded(
         added_to(renewed, lasting, found).tables,
@@ -239,26 +241,30 @@ def load(tables: Path, wanted: Sources, base: Base | None = None, telling: Telli
 
 
 def _units(wanted: Sources) -> tuple[frozenset[Unit], frozenset[Unit]]:
-    """The rollups' files one by one: those that last, and those that may be given up."""
-    every = {(name, path, nodes) for name, paths, nodes in wanted.kept for path in paths}
-    passing = frozenset(unit for unit in every if unit[1] in wanted.passing)
+    """The rollups' files, node by node: those that last, and those that may be given up. Where none of a node last, as
+    its log is small, all do: better to lose what is merged of it than to have nothing."""
+    every = {(name, path, node) for name, paths, nodes in wanted.kept for path in paths for node in nodes}
+    firm = {node for _, path, node in every if (node, path) not in wanted.passing}
+    passing = frozenset(unit for unit in every if unit[2] in firm and (unit[2], unit[1]) in wanted.passing)
     return frozenset(every) - passing, passing
 
 
 def _read(tables: Path, units: Iterable[Unit]) -> defaultdict[str, list[pl.DataFrame]]:
-    by_nodes: dict[tuple[str, frozenset[str]], list[Path]] = defaultdict(list)
-    for name, path, nodes in sorted(units, key=lambda unit: unit[:2]):
-        by_nodes[name, nodes].append(tables / path)
+    counted: defaultdict[str, list[tuple[str, str]]] = defaultdict(list)
+    for name, path, node in sorted(units):
+        counted[name].append((str(tables / path), node))
     found: defaultdict[str, list[pl.DataFrame]] = defaultdict(list)
-    for (name, nodes), paths in by_nodes.items():
-        rows = pl.read_parquet(paths, hive_partitioning=False, glob=False)
-        found[name].append(rows.filter(pl.col("node").is_in(nodes)))
+    for name, pairs in counted.items():
+        paths = list(dict.fromkeys(path for path, _ in pairs))
+        rows = pl.read_parquet(paths, hive_partitioning=False, glob=False, include_file_paths=_PATH)
+        those = pl.DataFrame(pairs, {_PATH: pl.String, "node": pl.String}, orient="row")
+        found[name].append(rows.join(those, on=(_PATH, "node"), how="semi").drop(_PATH))
     return found
 
 
-def _made(tables: Path, wanted: Sources) -> Iterator[Rollup]:
+def _made(stored: Rows, wanted: Sources) -> Iterator[Rollup]:
     for one in wanted.again:
-        rows = _within(read_rows(tables, _TABLES[one.table], one.node, one.rows), wanted.bounds)
+        rows = _within(stored.of(_TABLES[one.table], one.node, one.rows), wanted.bounds)
         if one.table == EVENTS.name:
             rows = rows.filter(pl.col("form") == "json")
         if len(rows):
@@ -269,13 +275,16 @@ def _logs(wanted: Sources) -> Logs:
     left_out: defaultdict[str, list[str]] = defaultdict(list)
     for node, run in sorted(wanted.told_elsewhere):
         left_out[node].append(run)
-    return Logs(wanted.text, {node: tuple(runs) for node, runs in left_out.items()}, wanted.passing)
+    passing: defaultdict[str, set[str]] = defaultdict(set)
+    for node, path in wanted.passing:
+        passing[node].add(path)
+    return Logs(wanted.text, {node: tuple(runs) for node, runs in left_out.items()}, passing)
 
 
-def _text_rows(tables: Path, wanted: Sources, node: str, paths: Iterable[str]) -> pl.DataFrame:
+def _text_rows(stored: Rows, wanted: Sources, node: str, paths: Iterable[str]) -> pl.DataFrame:
     """The events of a node's text logs within the bounds, without those that its event log tells."""
     runs = [run for other, run in wanted.told_elsewhere if other == node]
-    rows = _within(read_rows(tables, EVENTS, node, sorted(paths)), wanted.bounds)
+    rows = _within(stored.of(EVENTS, node, sorted(paths)), wanted.bounds)
     return rows.filter((pl.col("form") != "json") & ~pl.col("run").is_in(runs).fill_null(False))
 
 

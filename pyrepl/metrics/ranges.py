@@ -1,5 +1,5 @@
 """Ranges of log files: what a task reads, what it tells of it, and how ranges are dealt out to tasks, so that none has
-more than its share of the bytes, one large range at the most.
+more than its share of the bytes, one large range at the most. Small ranges of several files are read together.
 
 Which ranges there are is plan.py's; they are read by part.py. Whoever plans needs neither Arrow nor Polars.
 """
@@ -7,7 +7,7 @@ Which ranges there are is plan.py's; they are read by part.py. Whoever plans nee
 from __future__ import annotations
 
 import heapq
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -18,7 +18,13 @@ TASK_BYTES: Final = 8 << 20
 """A task reads about that much: up to a second's work of text logs, so that its start does not count."""
 RANGE_BYTES: Final = 1 << 20
 """A range costs as much as that many bytes more, whatever its size: some hundredths of a second, to open its file and
-to roll up and write what it says. A fleet has thousands of small files."""
+to roll up and write what it says; of several that are read together all of them, and each but a little."""
+SMALL: Final = 64 << 10
+"""A smaller range is read together with others."""
+TOGETHER_BYTES: Final = 1 << 20
+"""So many bytes are read together at most, so that whoever wants one node of them does not read much more."""
+LITTLE_BYTES: Final = 32 << 10
+"""What a range that is read together with others costs besides: to open its file, and to read a few lines."""
 TASKS_A_CORE: Final = 4
 """At least so many where there are ranges enough: cores that are done early take over from those that are not."""
 PACKED: Final = 10
@@ -29,7 +35,8 @@ class Split(NamedTuple):
     """What one task reads: bytes [start, end) of a file (end -1: to its end), and the node of text lines in it.
 
     `head` is the digest of the file's first `head_bytes` bytes (of a packed one: of what is in it): the path of a log
-    that was rotated since leads to another file, of which nothing is to be read.
+    that was rotated since leads to another file, of which nothing is to be read. Ranges with the same number
+    `together` are written as one (together.py), but for 0.
     """
 
     path: str
@@ -40,6 +47,7 @@ class Split(NamedTuple):
     packed: bool
     head_bytes: int = 0
     head: str = ""
+    together: int = 0
 
 
 @dataclass(slots=True)
@@ -64,17 +72,40 @@ class Told:
     error: str = ""
 
 
-def dealt(splits: Sequence[Split], cores: int) -> list[list[Split]]:
-    """The ranges of each task: the largest first, each to the task that has the least to do."""
-    costs = {split: size_of(split) + RANGE_BYTES for split in splits}
-    count = max(1, min(len(splits), max(cores * TASKS_A_CORE, sum(costs.values()) // TASK_BYTES)))
+def dealt(splits: Sequence[Split], cores: int, near: Mapping[str, int]) -> list[list[Split]]:
+    """The ranges of each task: the largest first, each to the task that has the least to do; small ones several at
+    once. Files with the same number in `near`, by their ids, are wanted together later (near.py)."""
+    units = _units(splits, near)
+    costs = [
+        RANGE_BYTES + sum(size_of(split) + (LITTLE_BYTES if split.together else 0) for split in own) for own in units
+    ]
+    count = max(1, min(len(units), max(cores * TASKS_A_CORE, sum(costs) // TASK_BYTES)))
     tasks: list[list[Split]] = [[] for _ in range(count)]
     loads = [(0, number) for number in range(count)]
-    for split in sorted(splits, key=lambda split: (-costs[split], split)):
+    for cost, own in sorted(zip(costs, units, strict=True), key=lambda one: (-one[0], one[1])):
         load, number = loads[0]
-        tasks[number].append(split)
-        heapq.heapreplace(loads, (load + costs[split], number))
+        tasks[number] += own
+        heapq.heapreplace(loads, (load + cost, number))
     return tasks
+
+
+def _units(splits: Iterable[Split], near: Mapping[str, int]) -> list[list[Split]]:
+    """What is read as one: a large range, or small ones, numbered from 1 on."""
+    small, units = [], []
+    for split in splits:
+        if split.end >= 0 and split.end - split.start < SMALL:
+            small.append((near.get(split.file_id, -1), split))
+        else:
+            units.append([split])
+    found: list[list[Split]] = []
+    size, place = TOGETHER_BYTES, -1
+    for share, split in sorted(small):
+        size += split.end - split.start + LITTLE_BYTES // 4
+        if size > TOGETHER_BYTES or share != place:
+            found.append([])
+            size, place = split.end - split.start, share
+        found[-1].append(split)
+    return units + [[split._replace(together=number) for split in own] for number, own in enumerate(found, 1)]
 
 
 def size_of(split: Split) -> int:

@@ -2,9 +2,9 @@
 
     ingest(by_tasks(spark), ["logs/"], Path("out/tables"))
 
-What reads a range is part.py's, in plain Arrow; it runs in mapInArrow, in Spark's Python workers, and writes the parts
-itself, so that no line passes through Java or the driver. Which ranges there are is plan.py's, how they are dealt out
-ranges.py's.
+What reads a range is part.py's, and small ones together.py's, in plain Arrow; it runs in mapInArrow, in Spark's Python
+workers, and writes the parts itself, so that no line passes through Java or the driver. Which ranges there are is
+plan.py's, how they are dealt out ranges.py's.
 """
 
 from __future__ import annotations
@@ -19,9 +19,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 
+from pyrepl.metrics import near as nears
 from pyrepl.metrics.handing import handed, struct
-from pyrepl.metrics.part import read_split
 from pyrepl.metrics.ranges import Split, Told, dealt
+from pyrepl.metrics.together import read_all
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -38,6 +39,7 @@ SPLITS: Final = pa.schema(
         pa.field("packed", pa.bool_(), nullable=False),
         pa.field("head_bytes", pa.int64(), nullable=False),
         pa.field("head", pa.string(), nullable=False),
+        pa.field("together", pa.int64(), nullable=False),
     ]
 )
 """ranges.Split by its fields."""
@@ -68,12 +70,12 @@ def by_tasks(spark: SparkSession) -> Reading:
 
 
 def _by_tasks(spark: SparkSession, splits: Sequence[Split], tables: Path, zone: str) -> list[Told]:
-    return told_of(read(frame(spark, splits), tables, zone))
+    return told_of(read(frame(spark, splits, nears.load(tables)), tables, zone))
 
 
-def frame(spark: SparkSession, splits: Sequence[Split]) -> DataFrame:
+def frame(spark: SparkSession, splits: Sequence[Split], near: Mapping[str, int]) -> DataFrame:
     """The ranges as SPLITS has them, each partition a task's."""
-    tasks = dealt(splits, spark.sparkContext.defaultParallelism)
+    tasks = dealt(splits, spark.sparkContext.defaultParallelism, near)
     return handed(spark, [pa.Table.from_pylist([split._asdict() for split in own], SPLITS) for own in tasks])
 
 
@@ -87,16 +89,16 @@ def read_batches(batches: Iterable[Any], tables: str, zone: str) -> Iterator[Any
     # Spark lets Python collect its garbage behind each task: all that was imported need not be looked through then.
     gc.freeze()
     for batch in batches:
-        for row in batch.select(Split._fields).to_pylist():
-            told = read_split(Split(**row), tables, zone)
-            row = _row(told)
-            yield pa.RecordBatch.from_pylist([row | {"wrappers": list(told.wrappers.items())}], TOLD)
+        splits = [Split(**row) for row in batch.select(Split._fields).to_pylist()]
+        for told in read_all(splits, tables, zone):
+            row = _row(told) | {"wrappers": list(told.wrappers.items())}
+            yield pa.RecordBatch.from_pylist([row], TOLD)
 
 
 def read_ranges(ranges: Iterable[tuple[Any, ...]], tables: str, zone: str) -> Iterator[tuple[Any, ...]]:
     """For a stream's source: ranges by the fields of Split in, rows of TOLD out, one for each as soon as it is read."""
-    for split in ranges:
-        yield tuple(_row(read_split(Split(*split), tables, zone)).values())
+    for told in read_all([Split(*split) for split in ranges], tables, zone):
+        yield tuple(_row(told).values())
 
 
 def _row(told: Told) -> dict[str, Any]:

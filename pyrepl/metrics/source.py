@@ -83,12 +83,14 @@ class LogReader(DataSourceStreamReader):
 
     def partitions(self, start: dict[str, str], end: dict[str, str]) -> list[Share]:
         """What the plan has to be read; nothing if it is void."""
-        from pyrepl.metrics import plans
+        from pyrepl.metrics import near, plans
         from pyrepl.metrics.ranges import dealt
 
         plan = plans.good(self._tables, end["plan"])
         splits = [] if plan is None or start == end else plan.splits
-        return [Share([tuple(split) for split in own]) for own in dealt(splits, self._cores) if own]
+        return [
+            Share([tuple(split) for split in own]) for own in dealt(splits, self._cores, near.load(self._tables)) if own
+        ]
 
     def read(self, partition: InputPartition) -> Iterator[tuple[Any, ...]]:
         """A row of reading.TOLD for each range, as soon as it is read."""

@@ -10,7 +10,7 @@ up have the story told from its first line. Where all of it is kept is keep.py's
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from math import inf
 from typing import Final, NamedTuple, cast
@@ -52,11 +52,12 @@ class Telling:
 
 @dataclass(frozen=True, slots=True)
 class Logs:
-    """The files with rows of some nodes' text logs, the runs that are left out, and the files that may be given up."""
+    """By node, the files with rows of its text logs, the runs that are left out, and those of the files that may be
+    given up."""
 
     files: Mapping[str, tuple[str, ...]]
     left_out: Mapping[str, tuple[str, ...]]
-    passing: frozenset[str]
+    passing: Mapping[str, Collection[str]]
 
 
 class _Chapter(NamedTuple):
@@ -84,13 +85,14 @@ def tell_on(read: Read, logs: Logs, before: Telling) -> tuple[list[Rollup], Tell
 
 def _chapter(read: Read, node: str, logs: Logs, before: Place | None) -> _Chapter:
     files, left_out = frozenset(logs.files[node]), logs.left_out.get(node, ())
+    staying = files.difference(logs.passing.get(node, ()))
     if before is not None and before.made_of <= files and before.left_out == left_out:
-        lasting = files - before.made_of - logs.passing
+        lasting = staying - before.made_of
         firm, loose = (_rows(read, node, paths) for paths in (lasting, files - before.made_of - lasting))
         if min(_bounds(firm)[0], _bounds(loose)[0]) >= before.stand.at_us:
             return _told(before, lasting, left_out, firm, loose)
     # A log that is small may be given up as a whole: better to lose what was kept of it than to keep nothing.
-    lasting = files - logs.passing or files
+    lasting = staying or files
     return _told(None, lasting, left_out, *(_rows(read, node, paths) for paths in (lasting, files - lasting)))
 
 

@@ -16,7 +16,7 @@ from pyrepl.metrics.jobs import analyse
 from pyrepl.metrics.parts import pieces
 from pyrepl.metrics.report.as_json import as_json
 from pyrepl.metrics.report.model import Report
-from pyrepl.metrics.rows import read_rows
+from pyrepl.metrics.rows import Rows
 from pyrepl.metrics.shown import shown
 from pyrepl.metrics.tables import SAMPLES
 
@@ -94,5 +94,5 @@ def collected(spark: SparkSession, tables: Path) -> Row:
     about = json.loads(as_json(Report(found, (), 0, "")))
     rows["summary"] = [{name: value for name, value in about.items() if name != "tables"}]
     rows["samples"] = [row for piece in pieces(manifest.load(tables)) if piece.mark["table"] == "samples"
-                       for row in read_rows(tables, SAMPLES, piece.node, piece.rows).to_dicts()]  # fmt: skip
+                       for row in Rows(tables).of(SAMPLES, piece.node, piece.rows).to_dicts()]  # fmt: skip
     return {"tables": rows}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -15,12 +15,13 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
 from pyrepl.metrics import manifest as manifests
+from pyrepl.metrics import near
 from pyrepl.metrics.ingest import count_in, planned
 from pyrepl.metrics.jobs import analyse
-from pyrepl.metrics.part import read_split
-from pyrepl.metrics.ranges import UTC
+from pyrepl.metrics.ranges import UTC, Split, Told, dealt
 from pyrepl.metrics.results import RESULTS
 from pyrepl.metrics.shown import shown
+from pyrepl.metrics.together import read_all
 
 Row = dict[str, Any]
 
@@ -81,9 +82,14 @@ def read(logs: Path, tables: Path, merge_bytes: int = 0, *, dies: bool = False) 
     """A batch of ingest; one that `dies` does so before its manifest is written."""
     known = manifests.load(tables)
     ranges, tails = planned(known, [logs], tables, merge_bytes)
-    told = [read_split(split, str(tables), UTC) for split in (*ranges, *tails)]
+    told = read_by_tasks([*ranges, *tails], tables)
     if not dies:
         count_in(known, told, tails, tables)
+
+
+def read_by_tasks(splits: Sequence[Split], tables: Path) -> list[Told]:
+    """What Spark's tasks do, one after the other."""
+    return [one for own in dealt(splits, 1, near.load(tables)) for one in read_all(own, str(tables), UTC)]
 
 
 def session() -> Any:

@@ -34,7 +34,8 @@ def told(spark: SparkSession, tables: Path) -> dict[str, list[Row]]:
     splits = [one := Split(str(LOG), "id", 0, LOG.stat().st_size, "n", False)]
     tables.mkdir()
     (tables / "events").write_bytes(b"in the way")
-    ranges = reading.frame(spark, splits)
+    ranges = reading.frame(spark, splits, {})
+    apart = [one._replace(file_id=name) for name in "abc"]
     return {
         "unwritten": _failed(lambda: reading.by_tasks(spark)(splits, tables, "UTC")),
         "killed": _failed(lambda: ranges.mapInArrow(_killed, ranges.schema).collect()),
@@ -43,9 +44,7 @@ def told(spark: SparkSession, tables: Path) -> dict[str, list[Row]]:
         "asked": [_asked(spark, tables / "written" / "results", statement) for statement in STATEMENTS],
         "notebook": _notebook(tables / "written"),
         "answers_plan": [_planned(asking.asked(asking.frame(spark, [NOTHING] * 3), tables))],
-        "plan": [
-            _planned(reading.read(reading.frame(spark, [one._replace(file_id=name) for name in "abc"]), tables, "UTC"))
-        ],
+        "plan": [_planned(reading.read(reading.frame(spark, apart, {"a": 0, "b": 1, "c": 2}), tables, "UTC"))],
     }
 
 

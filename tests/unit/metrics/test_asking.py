@@ -95,7 +95,7 @@ def test_all_that_is_asked_travels(tmp_path: Path) -> None:
         named=(),
         bounds=(None, 7),
         groups=(("a", "b"), ("c",)),
-        passing=frozenset({"halves/p2"}),
+        passing=frozenset({("b", "halves/p2")}),
     )
     (batch,) = rows([whole]).to_batches()
     (told,) = answer_batches([batch], str(tmp_path))

@@ -21,7 +21,6 @@ from tests.unit.metrics.inline import read
 
 SOURCE = LOGS / "events" / "pyrepl-output-buffer" / "master.jsonl"
 LINES = SOURCE.read_bytes().splitlines(keepends=True)
-NODES = frozenset({"n"})
 
 
 def grown(folder: Path, *cuts: int) -> Path:
@@ -78,17 +77,31 @@ def test_what_may_be_given_up_is_in_no_base(tmp_path: Path) -> None:
     wanted = asked(grown(tmp_path, 10, 20))
     base = load(tmp_path / "tables", wanted).base
     assert base is not None
-    assert {path for _, path, _ in base.made_of} | wanted.passing == {
-        path for _, paths, _ in wanted.kept for path in paths
-    }
-    assert base.made_of and wanted.passing and not {path for _, path, _ in base.made_of} & wanted.passing
+    passing = {path for _, path in wanted.passing}
+    assert {path for _, path, _ in base.made_of} | passing == {path for _, paths, _ in wanted.kept for path in paths}
+    assert base.made_of and passing and not {path for _, path, _ in base.made_of} & passing
+
+
+def test_of_a_small_log_that_may_be_given_up_as_a_whole_there_is_one(tmp_path: Path) -> None:
+    wanted = asked(grown(tmp_path))
+    base = load(tmp_path / "tables", wanted).base
+    assert base is not None and {(node, path) for _, path, node in base.made_of} == wanted.passing
+
+
+def test_nodes_of_which_a_file_was_given_up_are_taken_out() -> None:
+    rows = pl.DataFrame({"node": ["m", "n"], "value": [1, 2]})
+    units = frozenset({("values", "values/1", "m"), ("values", "values/1", "n"), ("values", "values/2", "n")})
+    base = Base(units, {"values": rows})
+    assert base.within(units) is base and base.files == 2
+    left = base.within(units - {("values", "values/2", "n")})
+    assert left.made_of == {("values", "values/1", "m")} and left.tables["values"].rows() == [("m", 1)]
 
 
 def test_a_base_of_what_is_no_longer_wanted_is_not_taken(tmp_path: Path) -> None:
     tables = grown(tmp_path, 10, 20)
     wanted = asked(tables)
     wrong = Base(
-        frozenset({("halves", "halves/gone.parquet", NODES)}),
+        frozenset({("halves", "halves/gone.parquet", "n")}),
         {"halves": of_events(pl.DataFrame(schema=schema(EVENTS))).tables["halves"]},
     )
     loaded = load(tables, wanted, wrong)
@@ -122,7 +135,7 @@ def test_spans_are_no_wider_than_those_of_the_whole() -> None:
 
 
 def of(rows: int, files: int) -> Base:
-    units = frozenset(("values", f"values/{number}", NODES) for number in range(files))
+    units = frozenset(("values", f"values/{number}", node) for node in "nm" for number in range(files))
     return Base(units, {"values": pl.DataFrame({"value": range(rows)})})
 
 

@@ -41,7 +41,7 @@ ROWS = pl.DataFrame({"node": ["a", "b"], "count": [1, None]})
 TABLES = {"syncs": ROWS, "cuts": ROWS.clear()}
 ANSWER = {DONE: ROWS, **TABLES}
 BASE = Base(
-    frozenset({("halves", "halves/p1", frozenset({"a", "b"})), ("values", "values/p1", frozenset({"a"}))}), TABLES
+    frozenset({("halves", "halves/p1", "a"), ("halves", "halves/p1", "b"), ("values", "values/p1", "a")}), TABLES
 )
 DAMAGES = [None, b"", b"PK\x03\x04 cut short"]
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from pyrepl.metrics import manifest
 from pyrepl.metrics.parts import pieces
-from pyrepl.metrics.rows import read_rows
+from pyrepl.metrics.rows import Rows
 from pyrepl.metrics.tables import EVENTS
 from tests.unit.metrics.inline import read
 
@@ -21,7 +21,7 @@ def test_node_and_day_come_from_the_path(tmp_path: Path) -> None:
     (tmp_path / "logs" / "m=1.log").write_text(LINES)
     read(tmp_path / "logs", tmp_path / "tables")
     (piece,) = pieces(manifest.load(tmp_path / "tables"))
-    found = read_rows(tmp_path / "tables", EVENTS, piece.node, piece.rows)
+    found = Rows(tmp_path / "tables").of(EVENTS, piece.node, piece.rows)
     assert tuple(found.columns) == EVENTS.names
     assert found.select("node", "day", "event").rows() == [
         ("m=1", "2026-11-21", "psync_asked"), ("m=1", "2026-11-22", "psync_decided")
@@ -29,5 +29,5 @@ def test_node_and_day_come_from_the_path(tmp_path: Path) -> None:
 
 
 def test_of_no_files(tmp_path: Path) -> None:
-    found = read_rows(tmp_path, EVENTS, "m", [])
+    found = Rows(tmp_path).of(EVENTS, "m", [])
     assert found.is_empty() and tuple(found.columns) == EVENTS.names

@@ -51,7 +51,7 @@ class Files:
     def logs(self, *passing: str) -> Logs:
         nodes = sorted({path.partition("/")[0] for path in self.rows})
         files = {node: tuple(path for path in self.rows if path.startswith(f"{node}/")) for node in nodes}
-        return Logs(files, {}, frozenset(passing))
+        return Logs(files, {}, dict.fromkeys(nodes, passing))
 
     def told(self, before: Telling | None = None, logs: Logs | None = None) -> tuple[dict[str, list[str]], Telling]:
         """What all comes to."""

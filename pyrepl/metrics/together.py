@@ -1,0 +1,139 @@
+"""Small ranges of several files, read one after the other and written as one: of a fleet's logs a second run reads a
+few lines each, and a file of its own for each of them would cost ten times as much as these lines.
+
+    events/day=2026-11-21/part-5e0f....parquet    rows of several nodes, with the column node
+    halves/part-5e0f....parquet                   what they come to (rollup.py), as of a part of one file
+
+No two of the files that are written as one tell of the same node: so whoever reads knows by the node whether a row
+counts, as one of these ranges may be given up and the others not. Which ranges are read together is ranges.py's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
+from operator import attrgetter
+from pathlib import Path
+from typing import Any, NamedTuple, final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pyrepl.metrics.blocks import Block
+from pyrepl.metrics.column import Table
+from pyrepl.metrics.packed import digest
+from pyrepl.metrics.part import PLAIN, Writer, keep_text, put, read_into, read_split, rolled_up, ways
+from pyrepl.metrics.ranges import Split, Told
+from pyrepl.metrics.tables import EVENTS, SAMPLES
+from pyrepl.metrics.textlines import Parsed, parse
+
+_Ranges = list[tuple[Writer, Mapping[Table, Any]]]
+"""Ranges that were read, and their rows."""
+
+
+def read_all(splits: Sequence[Split], tables: str, zone: str) -> Iterator[Told]:
+    """What became of ranges, in their order; those are read together that are to be. Raises WriteError."""
+    for number, own in groupby(splits, attrgetter("together")):
+        if number:
+            yield from read_together(list(own), tables, zone)
+        else:
+            for split in own:
+                yield read_split(split, tables, zone)
+
+
+def read_together(splits: Sequence[Split], tables: str, zone: str) -> list[Told]:
+    """What became of each; those of which another one tells of the same node are written by themselves. Raises
+    WriteError."""
+    texts = _Later()
+    how = ways(zone, texts)
+    writers = [Writer(Path(tables), split) for split in splits]
+    for writer in writers:
+        read_into(writer, how)
+    texts.read_all(zone)
+    taken: set[str] = set()
+    together: _Ranges = []
+    for writer in writers:
+        nodes = writer.nodes()
+        if taken.isdisjoint(nodes):
+            taken |= nodes
+            together.append((writer, writer.taken()))
+        else:
+            writer.flush()
+    _write(Path(tables), together)
+    return [writer.told for writer in writers]
+
+
+class _Lines(NamedTuple):
+    """Of a text log, at the places `where` of a block; and whose they are."""
+
+    writer: Writer
+    block: Block
+    where: Any
+    lines: Any
+
+
+@final
+class _Later:
+    """Reads the text logs' lines of all ranges at once: it takes hundreds of calls of Arrow's, however few they are."""
+
+    def __init__(self) -> None:
+        self._waiting: list[_Lines] = []
+
+    def read(self, writer: Writer, block: Block, where: Any, lines: Any) -> None:
+        self._waiting.append(_Lines(writer, block, where, lines))
+
+    def read_all(self, zone: str) -> None:
+        """What waits."""
+        if not self._waiting:
+            return
+        # Each line's node is the number of its block, until the events are dealt out again.
+        numbers = [pa.repeat(str(number), len(one.lines)) for number, one in enumerate(self._waiting)]
+        parsed = parse(pa.concat_arrays([one.lines for one in self._waiting]), zone, pa.concat_arrays(numbers))
+        begin = 0
+        for number, one in enumerate(self._waiting):
+            end = begin + len(one.lines)
+            keep_text(one.block, _part(parsed, number, begin, end), one.where, one.writer)
+            begin = end
+        self._waiting = []
+
+
+def _part(parsed: Parsed, number: int, begin: int, end: int) -> Parsed:
+    """What the lines [begin, end) gave, whose node is the number."""
+    events = parsed.events.filter(pc.equal(parsed.events["node"], str(number)))
+    place = events.schema.get_field_index("node")
+    events = events.set_column(place, "node", pa.nulls(len(events), pa.string()))
+    unparsed, unknown = (
+        [index - begin for index in found if begin <= index < end] for found in (parsed.unparsed, parsed.unknown)
+    )
+    return Parsed(events, end - begin - len(events) - len(unparsed) - len(unknown), unparsed, unknown)
+
+
+def _write(tables: Path, ranges: _Ranges) -> None:
+    told = sorted((split.file_id, split.start, split.end) for split in (writer.split for writer, _ in ranges))
+    name = f"part-{digest(repr(told).encode())}.parquet"
+    for table in (EVENTS, SAMPLES):
+        own = [(writer, rows[table]) for writer, rows in ranges if table in rows]
+        if own:
+            _write_table(tables, table, own, name)
+
+
+def _write_table(tables: Path, table: Table, own: Sequence[tuple[Writer, Any]], name: str) -> None:
+    """A file for each day, and those of what all of them come to."""
+    every = pa.concat_tables([rows for _, rows in own]).combine_chunks()
+    for day in pc.unique(every["day"]).to_pylist():
+        path = f"{table.name}/day={day}/{name}"
+        put(tables / path, every.filter(pc.equal(every["day"], day)).drop_columns(["day"]))
+        for writer, rows in own:
+            if pc.any(pc.equal(rows["day"], day)).as_py():
+                writer.told.parts.append(path)
+    made = rolled_up(table, every)
+    whose = {node: writer.told for writer, rows in own for node in pc.unique(rows["node"]).to_pylist()}
+    for mark in made.marks:
+        whose[mark["node"]].marks.append({"part": name, **mark})
+    for rollup, found in made.tables.items():
+        path = f"{rollup}/{name}"
+        put(tables / path, found.to_arrow(compat_level=PLAIN))
+        there = {id(whose[node]) for node in found["node"].unique()}
+        for writer, _ in own:
+            if id(writer.told) in there:
+                writer.told.rollups.append(path)
