@@ -108,4 +108,4 @@ class Acks:
         self._waiting, self._seen = left, seen
 
     def next_deadline(self) -> float:
-        return min(ack.until for ack in self._waiting) if self._waiting else float("inf")
+        return self._waiting[0].until if self._waiting else float("inf")

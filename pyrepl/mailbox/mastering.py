@@ -167,8 +167,10 @@ class Mastering:
         self.tracker.tick(now)
 
     def next_deadline(self, now: float) -> float:
-        lease_end = self.root.lease_end(now) if self.tracker.has_lease else float("inf")
-        return min(self.root.next_deadline(now), self.tracker.next_deadline(), lease_end, self._ready_by)
+        at = min(self.root.next_deadline(now), self.tracker.next_deadline())
+        if self.tracker.has_lease:
+            at = min(at, self.root.lease_end(now))
+        return min(at, self._ready_by)
 
     # What follows
 

@@ -290,20 +290,23 @@ class Node:
         self._finish(now)
 
     def next_deadline(self, now: float) -> float:
-        return min(
-            self.mastering.next_deadline(now),
-            self.resync.next_deadline(),
-            self.mending.next_deadline(),
-            self.scrubbing.next_deadline(),
-            self.checks.next_deadline(),
-            self.saving.next_deadline(),
-            self.doubles.next_deadline(),
-            self._settle_at,
-            float("inf") if self.gates is None else self.gates.next_deadline(now),
-            float("inf") if self.folders is None else self.folders.next_deadline(),
-            float("inf") if self.deliveries is None else self.deliveries.next_deadline(),
-            float("inf") if self.aligning is None else self.aligning.next_deadline(),
-        )
+        """When tick() may have something to do. Asked after whatever came; compiled, `min` of two is a comparison."""
+        at = min(self._settle_at, self.mastering.next_deadline(now))
+        at = min(at, self.resync.next_deadline())
+        at = min(at, self.mending.next_deadline())
+        at = min(at, self.scrubbing.next_deadline())
+        at = min(at, self.checks.next_deadline())
+        at = min(at, self.saving.next_deadline())
+        at = min(at, self.doubles.next_deadline())
+        if self.gates is not None:
+            at = min(at, self.gates.next_deadline(now))
+        if self.folders is not None:
+            at = min(at, self.folders.next_deadline())
+        if self.deliveries is not None:
+            at = min(at, self.deliveries.next_deadline())
+        if self.aligning is not None:
+            at = min(at, self.aligning.next_deadline())
+        return at
 
     def _finish(self, now: float) -> None:
         if self.mastering.root.is_fresh:

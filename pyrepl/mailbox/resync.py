@@ -238,7 +238,7 @@ class Resync:
         held = self.core.causal.held
         before = self._behind.get(peer.name, {})
         is_behind = any(held.get(origin, 0) < seq for origin, seq in before.items())
-        if is_behind and peer.is_up and peer.name not in (*self._syncing, self.pulling.peer):
+        if is_behind and peer.is_up and peer.name not in self._syncing and peer.name != self.pulling.peer:
             self._sync(peer.name)
         self._behind[peer.name] = {o: seq for o, seq in peer.held.items() if held.get(o, 0) < seq}
 

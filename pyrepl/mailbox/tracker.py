@@ -59,6 +59,8 @@ class Tracker:
         self._out: list[TrackerEvent] = []
 
     def events(self) -> list[TrackerEvent]:
+        if not self._out:
+            return []
         out = self._out[:]
         self._out.clear()
         return out

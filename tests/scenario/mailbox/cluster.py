@@ -11,6 +11,7 @@ when a connection begins are left out unless `shows` names their verbs.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 from pyrepl.mailbox.acks import AckOptions
 from pyrepl.mailbox.codec import Decoder, Line, encode
@@ -57,6 +58,8 @@ class Cluster:
         """Directions like `c>b` on which nothing arrives for now."""
         self.dies: set[str] = set()
         """Nodes that die when they have done works the next time, before their rows are committed."""
+        self.hears: dict[str, Callable[[str, str, Command, str, float], None]] = {}
+        """Node -> what stands between it and what members say to it, as its `hear`; of others nothing does."""
         self._way: list[tuple[str, Send]] = []
         self._quiet_tags: set[tuple[str, str, str]] = set()
         for name in names:
@@ -131,7 +134,8 @@ class Cluster:
             sender, send = self._way.pop(place)
             if frozenset((sender, send.peer)) in self.up and send.peer in self.nodes:
                 text = "drop" if send.text_of is not None else ""
-                self.nodes[send.peer].hear(sender, send.tag, send.command, text, self.now)
+                hear = self.hears.get(send.peer, self.nodes[send.peer].hear)
+                hear(sender, send.tag, send.command, text, self.now)
                 self._after(send.peer)
 
     def _after(self, name: str) -> None:

@@ -248,5 +248,3 @@ BUGS: Final[dict[str, Callable[[pytest.MonkeyPatch], None]]] = {
     "vote not on disk": _vote_not_on_disk,
 }
 """Name -> what plants it."""
-FOUND_BY: Final = {"ahead forgotten": 457, "uid of a twin not passed": 27, "a stale ping renews a lease": 80}
-"""Bugs that take many seeds to be found -> one that found it: a run begins with that one."""

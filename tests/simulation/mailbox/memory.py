@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
+from types import GetSetDescriptorType, MemberDescriptorType
 from typing import Any
 
 from pyrepl.mailbox.node import Node
 
 _ROOM = "pyrepl.mailbox."
+_FIELD = (MemberDescriptorType, GetSetDescriptorType)
 
 
 def held(node: Node) -> Counter[str]:
@@ -27,8 +29,11 @@ def held(node: Node) -> Counter[str]:
 
 
 def _fields(part: Any) -> list[tuple[str, Any]]:
-    slots = [name for kind in type(part).__mro__ for name in getattr(kind, "__slots__", ())]
-    return [*getattr(part, "__dict__", {}).items(), *((name, getattr(part, name)) for name in slots)]
+    """Of either form: what mypyc compiled has no `__dict__`, and a descriptor for each field."""
+    kinds = [kind for kind in type(part).__mro__ if kind.__module__.startswith(_ROOM)]
+    own = [name for kind in kinds for name, what in vars(kind).items() if isinstance(what, _FIELD)]
+    names = [name for name in own if not name.startswith("__") and hasattr(part, name)]
+    return [*getattr(part, "__dict__", {}).items(), *((name, getattr(part, name)) for name in names)]
 
 
 def _count(value: Any, waiting: list[Any]) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import takewhile
+from operator import attrgetter
 from typing import Any
 
 from pyrepl.mailbox.rows import UNPLACED, BoxRow, ClusterRow, GoneRow, MessageRow
@@ -12,6 +13,7 @@ from pyrepl.mailbox.words import Dot, Token
 from tests.simulation.mailbox.violation import Violation
 
 _ABSENT = object()
+_BY_UID = attrgetter("uid", "guid")
 
 
 class MemoryRows:
@@ -25,6 +27,8 @@ class MemoryRows:
         self._ahead: dict[str, int] = {}
         self._cluster: dict[str, ClusterRow] = {"row": ClusterRow()}
         self._held: dict[str, int] = {}
+        self._grown: set[str] = set()
+        """Origins of which more is held than at the last commit."""
         self._boxes: dict[str, BoxRow] = {}
         self._aligned: dict[str, int] = {}
         self._messages: dict[str, dict[str, MessageRow]] = {}
@@ -53,7 +57,8 @@ class MemoryRows:
     def commit(self) -> None:
         if not self._undo:
             return
-        for origin in {origin for table, origin, _ in self._undo if table is self._held}:
+        grown, self._grown = self._grown, set()
+        for origin in grown:
             last = self._held[origin]
             if last > self._dropped.get(origin, 0) and self._ops[origin][last].left:
                 raise Violation("I15", f"a commit within a transaction of {origin}:{last}")
@@ -81,6 +86,7 @@ class MemoryRows:
             else:
                 table[key] = before
         self._undo.clear()
+        self._grown.clear()
         self._sorted.clear()
         self._order = []
 
@@ -100,11 +106,13 @@ class MemoryRows:
         if dot.seq != self._held.get(dot.origin, 0) + 1:
             raise Violation("I13", f"{dot} behind {self._held.get(dot.origin, 0)}")
         self._put(self._held, dot.origin, dot.seq)
+        self._grown.add(dot.origin)
 
     def skip_to(self, dot: Dot) -> None:
         if dot.seq <= self._held.get(dot.origin, 0):
             raise Violation("I13", f"a jump to {dot} from {self._held.get(dot.origin, 0)}")
         self._put(self._held, *dot)
+        self._grown.add(dot.origin)
         self._drop(*dot)
 
     def ahead(self) -> dict[str, int]:
@@ -149,7 +157,7 @@ class MemoryRows:
     def _in_order(self, box: str) -> list[MessageRow]:
         found = self._sorted.get(box)
         if found is None:
-            found = sorted(self._messages.get(box, {}).values(), key=lambda row: (row.uid, row.guid))
+            found = sorted(self._messages.get(box, {}).values(), key=_BY_UID)
             self._sorted[box] = found
         return found
 
@@ -198,7 +206,7 @@ class MemoryRows:
 
     def gone_since(self, box: str, modseq: int) -> list[GoneRow]:
         rows = self._gone.get(box, {}).values()
-        return sorted((row for row in rows if row.modseq > modseq), key=lambda row: (row.uid, row.guid))
+        return sorted((row for row in rows if row.modseq > modseq), key=_BY_UID)
 
     def gone_by_guid(self, box: str, after: str, upto: str, most: int) -> list[GoneRow]:
         return _by_guid(self._gone.get(box, {}), after, upto)[:most]

@@ -11,8 +11,8 @@ import pytest
 
 from tests.simulation.mailbox.history import run
 
-BLOCKS = 40
-IN_A_BLOCK = 50
+BLOCKS = 100
+IN_A_BLOCK = 20
 """2,000 histories in all, in parts that several processes can share."""
 MUST_HAPPEN = {
     "apart",

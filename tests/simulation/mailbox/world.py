@@ -185,23 +185,25 @@ class World:
     def _after(self, host: Host) -> None:
         node = host.node
         assert node is not None
-        works, now = node.core.works(), self.clock(host)
-        was_changed = host.rows.is_dirty
+        core, now = node.core, self.clock(host)
+        works, was_changed = core.works(), host.rows.is_dirty
         if self._crash_next == host.name and (works or was_changed):
             self._crash_within(host, works)
             return
         if works:
             host.store.do(works)
-        host.rows.commit()
-        if removals := node.core.removals():
+        if was_changed:
+            host.rows.commit()
+        if removals := core.removals():
             host.store.do(removals)
-        host.store.settle(works)
-        node.core.unneeded()
-        for send in node.core.sends():
+        if works:
+            host.store.settle(works)
+        core.unneeded()
+        for send in core.sends():
             self._send(host, send)
-        for reply in node.core.replies():
+        for reply in core.replies():
             self.on_reply(host.name, reply)
-        for notice in node.core.notices():
+        for notice in core.notices():
             self.seen[notice.name] += 1
             if notice.name == "faulty_mail_process":
                 raise Violation("I10", f"{host.name} refused a SAVE that was in order: {notice.about}")
@@ -215,13 +217,14 @@ class World:
 
     def _send(self, host: Host, send: Send) -> None:
         """With its text. Who gets one that is not what its line says, hears it without."""
-        command, text = send.command, ""
-        if send.text_of is not None and host.store.has_text(*send.text_of):
-            text = "text" if host.store.has_good_text(send.text_of[1]) else ""
+        peer, command, tag, text_of = send
+        text = ""
+        if text_of is not None and host.store.has_text(*text_of):
+            text = "text" if host.store.has_good_text(text_of[1]) else ""
             if not text and isinstance(command, Ok):
                 self.seen["text_wrong"] += 1
                 command = No(reason=Reason.FAILED)
-        self.network.send(host.name, send.peer, send.tag, command, text)
+        self.network.send(host.name, peer, tag, command, text)
 
     def _scrub(self, host: Host, node: Node) -> None:
         order = node.scrubbing.order(0, (), self.clock(host))
@@ -260,9 +263,12 @@ class World:
     def _deliver(self, sender: str, to: str, tag: str, command: Command, text: str) -> None:
         """What arrives at the same time is told in one round, and committed together, as the driver does."""
         host = self.hosts[to]
-        if not host.came:
-            self.at(self.now, lambda: self._round(host))
+        is_first = not host.came
         host.came.append((sender, tag, command, text))
+        if not self._queue or self._queue[0][0] > self.now:
+            self._round(host)
+        elif is_first:
+            self.at(self.now, lambda: self._round(host))
 
     def _round(self, host: Host) -> None:
         came, host.came = host.came, []
@@ -291,10 +297,11 @@ class World:
         host.lease_end = root.lease_end(now)
         if root.is_root and self._roots.setdefault(root.epoch, host.name) != host.name:
             raise Violation("I6", f"{host.name} and {self._roots[root.epoch]} are both the root of {root.epoch}")
-        if root.state is RootState.ROOT and root.has_lease(now):
+        if now >= host.lease_end:
+            return
+        if root.state is RootState.ROOT:
             self._check_alone(host)
-        if root.has_lease(now):
-            self._check_masters(host, [mine.box for mine in node.mastering.tracker.boxes.values() if mine.is_ours])
+        self._check_masters(host, [mine.box for mine in node.mastering.tracker.boxes.values() if mine.is_ours])
 
     def _check_alone(self, host: Host) -> None:
         for other in self.hosts.values():

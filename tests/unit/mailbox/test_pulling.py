@@ -11,6 +11,7 @@ from pyrepl.mailbox.entries import Pages, digest, entries
 from pyrepl.mailbox.pulling import PAUSE_S, SILENT_S, SILENT_TEXT_S, Resynced
 from pyrepl.mailbox.resync import LOST_S
 from pyrepl.mailbox.rows import ClusterRow
+from pyrepl.mailbox.sending import Notice
 from pyrepl.mailbox.verbs import Command, Entry, Fetch, Message, State
 from pyrepl.mailbox.words import Box, Dot, Stamp
 from tests.scenario.mailbox.cluster import Cluster, ready, save
@@ -95,8 +96,7 @@ def test_a_link_that_breaks_loses_nothing_and_what_came_is_not_asked_for_again()
     cluster = apart()
     add(cluster, [f"{number:04}" for number in range(2 * PAGES.messages)])
     messages = 0
-    node = cluster.nodes["b"]
-    hear = node.hear
+    hear = cluster.nodes["b"].hear
 
     def breaking(peer: str, tag: str, command: Command, text: str, now: float) -> None:
         nonlocal messages
@@ -106,10 +106,10 @@ def test_a_link_that_breaks_loses_nothing_and_what_came_is_not_asked_for_again()
         else:
             hear(peer, tag, command, text, now)
 
-    node.hear = breaking  # type: ignore[method-assign]
+    cluster.hears["b"] = breaking
     cluster.link("a", "b")
     assert not cluster.up and len(cluster.views()[1]) == 1 + PAGES.messages
-    node.hear = hear  # type: ignore[method-assign]
+    del cluster.hears["b"]
     cluster.said()
     cluster.link("a", "b")
     cluster.run(2.0)
@@ -209,15 +209,14 @@ def test_who_lives_and_answers_nothing_is_left_for_another_one() -> None:
     cluster.held.add("a>b")
     cluster.link("a", "b")
     node = cluster.nodes["b"]
-    noted: list[str] = []
-    node.core.note = lambda name, about: noted.append(f"{name} {about}")  # type: ignore[method-assign]
     node.resync.pulling.want(node.core.peers["a"])
     assert node.resync.pulling.peer == "a"
     cluster.link("b", "c")
     assert node.resync.pulling.peer == "a" and len(cluster.views()[1]) == 1
     cluster.run(SILENT_S + 4)
     assert len(cluster.views()[1]) == 3, "c was asked"
-    assert [each for each in noted if "silent" in each] == ["resync_by_state_silent a"]
+    silent = [notice for notice in node.core.notices() if "silent" in notice.name]
+    assert silent == [Notice("resync_by_state_silent", "a")]
 
 
 def test_a_silent_one_is_asked_again_after_a_while() -> None:
@@ -238,9 +237,8 @@ def test_a_silent_one_is_asked_again_after_a_while() -> None:
 def test_a_text_may_take_its_time() -> None:
     cluster = apart()
     add(cluster, ["G2", "G3"])
-    node = cluster.nodes["a"]
-    hear = node.hear
-    node.hear = lambda peer, tag, command, text, now: (  # type: ignore[method-assign]
+    hear = cluster.nodes["a"].hear
+    cluster.hears["a"] = lambda peer, tag, command, text, now: (
         None if isinstance(command, Fetch) else hear(peer, tag, command, text, now)
     )
     cluster.link("a", "b")
@@ -369,9 +367,8 @@ def test_l8_a_text_that_the_member_has_damaged_is_asked_of_another(is_anywhere: 
     cluster.held.clear()
     wrong, other = No(reason=Reason.FAILED, why="another text"), Ok(size=4, received=1, sum=(8,))
     good = Ok(size=4, received=1, sum=(7,))
-    node = cluster.nodes["b"]
     asked: list[str] = []
-    hear = node.hear
+    hear = cluster.nodes["b"].hear
 
     def hears(peer: str, tag: str, command: Command, text: str, now: float) -> None:
         if tag[:1] == "t" and isinstance(command, Ok) and command.sum == (7,):
@@ -380,13 +377,13 @@ def test_l8_a_text_that_the_member_has_damaged_is_asked_of_another(is_anywhere: 
             text = "" if peer == "a" else text
         hear(peer, tag, command, text, now)
 
-    node.hear = hears  # type: ignore[method-assign]
+    cluster.hears["b"] = hears
     cluster.settle()
     cluster.run(3.0)
     assert asked[:2] == ["a", "c"]
     has_it = "G9" in cluster.stores["b"].boxes.get(box_of(cluster), {})
     assert has_it == is_anywhere and (cluster.rows["b"].held() == cluster.rows["a"].held()) == is_anywhere
     if not is_anywhere:
-        node.hear = hear  # type: ignore[method-assign]
+        del cluster.hears["b"]
         cluster.run(61.0)
         assert cluster.rows["b"].held() == cluster.rows["a"].held(), "it is asked again"

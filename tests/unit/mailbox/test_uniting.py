@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pyrepl.mailbox.boxes import view
-from pyrepl.mailbox.mail_side import MailSide
+from pyrepl.mailbox.verbs import Rename
+from pyrepl.mailbox.words import Box
 from tests.scenario.mailbox.cluster import Cluster, ready
 
 Mail = tuple[str, int, str]
@@ -25,13 +26,13 @@ def doubles(one: list[Mail], other: list[Mail], names: str = "ab") -> Cluster:
             what = f"uid=* guid={guid} size=4 received=1 sum={text:08x} flags={flags or '()'}"
             cluster.say(f"m1>a {number} SAVE alice {name} {what} {{text}}")
     cluster.say("m1>a 8 SUBSCRIBE alice Other")
-    mine = MailSide.find
     # A name that is taken is refused to mail programs; two nodes that are apart can give it.
-    MailSide.find = lambda self, user, box: None if box.text == "INBOX" else mine(self, user, box)  # type: ignore[method-assign]
-    try:
-        cluster.say("m1>a 9 RENAME alice Other to=INBOX")
-    finally:
-        MailSide.find = mine  # type: ignore[method-assign]
+    core = cluster.nodes["a"].core
+    [guid] = (guid for guid, (name, _) in view(core.rows, "alice").items() if name == "Other")
+    stamp = core.journal.next_stamp("alice")
+    core.do([Rename(user="alice", box=Box(guid, True), to=Box("INBOX"), stamp=stamp)])
+    cluster._after("a")
+    cluster.settle()
     cluster.run(2.0)
     assert sorted(name for name, _ in view(cluster.rows["b"], "alice").values()) == ["INBOX", "INBOX (2)"]
     cluster.said()
