@@ -163,7 +163,7 @@ class Aligning:
                     login.boxes.discard(guid)
                 else:
                     self._under_way[guid] = login
-                    self._gates.unsure.add(guid)
+                    self._gates.uncompared.add(guid)
                     found.append(order)
         return found
 
@@ -187,11 +187,11 @@ class Aligning:
     def done(self, order: AlignOrder, why: str) -> None:
         """How an order ended; `why` it failed, "" if it did not."""
         login = self._under_way.pop(order.box)
-        self._gates.unsure.discard(order.box)
+        self._gates.uncompared.discard(order.box)
         login.boxes.discard(order.box)
+        self._restore(order, was_changed_back=not why)
         if why:
             login.why = why
-            self._restore(order)
             self._core.note("not_aligned", f"{order.user} {order.name}: {why}")
         elif login.is_whole:
             self._core.rows.put_aligned(order.box, order.upto)
@@ -199,11 +199,13 @@ class Aligning:
         else:
             self._partly[order.box] = order.upto
 
-    def _restore(self, order: AlignOrder) -> None:
-        """The flag may have been changed, and not changed back: it is what the rows say."""
+    def _restore(self, order: AlignOrder, *, was_changed_back: bool) -> None:
+        """The flag is what the rows say: it may have been changed and not changed back, or back to what it was before
+        another node changed it."""
         for each in order.messages:
             row = self._core.rows.message(order.box, each.guid)
-            if row is not None:
-                flags = row.set_flags()
-                before = {*flags} ^ {DRAFT}
-                self._core.want(SetFlags(order.user, order.box, each.guid, flags, tuple(sorted(before))))
+            if row is None or (was_changed_back and (DRAFT in row.set_flags()) is each.is_draft):
+                continue
+            flags = row.set_flags()
+            before = {*flags} ^ {DRAFT}
+            self._core.want(SetFlags(order.user, order.box, each.guid, flags, tuple(sorted(before))))

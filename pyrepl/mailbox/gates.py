@@ -156,7 +156,7 @@ class Gates:
         self._active: Final[set[str]] = set()
         self.allowed: Final[set[str]] = set()
         """What an operator allowed, and was not done yet."""
-        self.unsure: Final[set[str]] = set()
+        self.uncompared: Final[set[str]] = set()
         """Mailboxes where flags are changed that are to be changed back (aligning.py): they are not compared now."""
         self._unlooked: Final[set[str]] = set()
         """Mailboxes of before the start, where a Dovecot may have done what nobody knows of."""
@@ -254,7 +254,7 @@ class Gates:
                 continue
             if box.user in standing:
                 gate.again_at = now + RETRY_S
-            elif guid in self.unsure and _WORKS[gate.state] is not GateWork.OPEN:
+            elif guid in self.uncompared and _WORKS[gate.state] is not GateWork.OPEN:
                 gate.again_at = now + BUSY_S
             else:
                 gate.is_asked, gate.again_at = True, float("inf")

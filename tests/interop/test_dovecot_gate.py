@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import threading
+from functools import partial
 
+from tests.fault.mailbox_cluster import USER
 from tests.interop.dovecot_pair import append, dovecot_pair, shown
+from tests.interop.test_dovecot_apart import has_mails
 from tests.peers.lab import Lab, wait_until
 
 TEXT = b"Subject: one\r\n\r\nline\r\n"
@@ -83,3 +88,27 @@ def test_both_append_at_the_same_time(lab: Lab) -> None:
             for number, uid in enumerate(uids):
                 _, [(_, head), _] = session.uid("FETCH", str(uid), "(BODY.PEEK[HEADER.FIELDS (SUBJECT)])")
                 assert f"Subject: {name} {number}".encode() in head
+
+
+def test_a_daemon_that_is_killed_with_its_keeper_loses_nothing(lab: Lab) -> None:
+    """Its Dovecot goes on alone then: it may give out UIDs that the other side gives out too, and those are burned."""
+    with dovecot_pair(lab) as pair:
+        one, two = pair.imap("a"), pair.imap("b")
+        first = append(two, b"Subject: first\r\n\r\nx\r\n")
+        wait_until("a's client sees it", lambda: first in shown(one))
+        lock = pair.dovecots["a"].mail(USER) / "dovecot-uidlist.lock"
+        wait_until("the gate of a is shut", lock.exists)
+        keeper = int(lock.read_text().partition(":")[0])
+        pair.cluster.nodes["a"].kill()
+        os.kill(keeper, signal.SIGKILL)
+        mails = {"first"}
+        for number in range(3):
+            for session, node in ((one, "a"), (two, "b")):
+                append(session, f"Subject: {node}-{number}\r\n\r\nx\r\n".encode())
+                mails.add(f"{node}-{number}")
+        pair.start("a")
+        for node in "ab":
+            wait_until(f"{node} has all", partial(has_mails, pair, node, mails))
+        found = pair.wait_equal(pair.imap("a"), pair.imap("b"))
+        assert len(found) == 7 and first in found
+        assert append(pair.imap("a"), TEXT) == max(found) + 1

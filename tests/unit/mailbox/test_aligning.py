@@ -13,6 +13,7 @@ from pyrepl.mailbox.gates import GateWork, Seen
 from pyrepl.mailbox.sending import Notice
 from pyrepl.mailbox.store import SetFlags
 from pyrepl.mailbox.verbs import Check, Command
+from pyrepl.mailbox.words import Register, Stamp
 from tests.unit.mailbox.test_gates import GUID, READS, RELEASED, TEXT, Rig, mail
 
 UNIX_S = 1_700_000_000.0
@@ -127,6 +128,16 @@ def test_what_failed_is_told_and_the_flag_is_what_it_was() -> None:
     assert one.login()[0].messages == order.messages, "it is tried again"
 
 
+def test_a_flag_that_another_node_sets_meanwhile_stays_set() -> None:
+    one = Alone(1)
+    [order] = one.login()
+    row = one.rig.rows.message(GUID, "G1")
+    assert row is not None
+    one.rig.rows.put_message(row._replace(flags=(Register(DRAFT, True, Stamp(99, "b")),)))
+    one.aligning.done(order, "")
+    assert one.rig.node.core.works() == [SetFlags("alice", GUID, "G1", (DRAFT,), ())]
+
+
 def test_a_mailbox_is_not_compared_meanwhile() -> None:
     one = Alone(1)
     [order] = one.login()
@@ -135,7 +146,7 @@ def test_a_mailbox_is_not_compared_meanwhile() -> None:
     assert one.rig.round() == []
     one.end(order)
     one.rig.run(0.1)
-    assert GateWork.LOOK in [each.work for each in one.rig.orders]
+    assert {each.work for each in one.rig.orders} & {GateWork.LOOK, GateWork.GLANCE}
 
 
 def test_who_waits_too_long_is_told_so() -> None:
