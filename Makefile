@@ -6,8 +6,8 @@
 
 PYTHON ?= python3
 BIN := .venv/bin
-# Twice as many as there are cores on the machines that CI has: tests of servers mostly wait for them.
-WORKERS ?= 4
+# More than there are cores on the machines that CI has (2): tests of servers mostly wait for them.
+WORKERS ?= 5
 SOURCES := pyrepl cli bench manual release tests examples setup.py setup_shown.py
 FORM := $(if $(filter-out 0,$(PYREPL_PURE)),pure,compiled)
 LIST_KERNELS := import tomllib; \
