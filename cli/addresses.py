@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 from urllib.parse import unquote, urlsplit
 
+from pyrepl.address import Address
+
 EXPECTED: Final = "expected HOST:PORT, for example 127.0.0.1:6379, or a URL, redis://HOST:PORT or rediss://HOST:PORT"
 _DEFAULT_PORT: Final = 6379
 
@@ -27,11 +29,10 @@ def parse_target(text: str) -> Target | None:
     none of them."""
     if "://" in text:
         return _from_url(text)
-    host, colon, port = text.rpartition(":")
-    host = host.removeprefix("[").removesuffix("]")
-    if not colon or not host or not (port.isascii() and port.isdigit()) or not 0 < int(port) < 65536:
+    try:
+        return Target(*Address.parse(text))
+    except ValueError:
         return None
-    return Target(host, int(port))
 
 
 def _from_url(text: str) -> Target | None:

@@ -15,11 +15,12 @@ import time
 from collections.abc import Sequence
 from typing import Final, NamedTuple, final
 
+from pyrepl.address import Address
 from pyrepl.errors import CommandError, PeerError, PyreplError
 from pyrepl.resp.encoder import encode_command
 from pyrepl.resp.replies_in import ReplyParser
 from pyrepl.resp.reply import Reply, Verbatim
-from pyrepl.topology.facts import Address, facts_of
+from pyrepl.topology.facts import facts_of
 from pyrepl.topology.walk import Answer, Walk
 
 from .tls_options import TRY_A_CERTIFICATE, TRY_TLS, why_no_tls

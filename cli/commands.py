@@ -125,7 +125,7 @@ def status(
         raise click.BadParameter(EXPECTED, param_hint="HOST:PORT")
     if target.tls and tls is None:
         tls = default_context()
-    from pyrepl.topology.facts import Address
+    from pyrepl.address import Address
 
     from . import status as screen
     from .asking import Credentials, Way

@@ -43,7 +43,7 @@ def status(
     """Show how the members are, as the node with the Redis port HOST:PORT sees them."""
     import asyncio
 
-    from pyrepl.topology.facts import Address
+    from pyrepl.address import Address
 
     from .asking import Credentials, Unreachable, Way, reply_of
 
@@ -124,7 +124,7 @@ def compare(
     """
     import asyncio
 
-    from pyrepl.topology.facts import Address
+    from pyrepl.address import Address
 
     from .asking import Credentials, Unreachable, Way
     from .mailbox_compare import NodeMail, differences

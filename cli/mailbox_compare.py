@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any, Final, TypeAlias, final
 
-from pyrepl.topology.facts import Address
+from pyrepl.address import Address
 
 from .asking import Way, reply_of
 

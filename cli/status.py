@@ -18,8 +18,8 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
+from pyrepl.address import Address
 from pyrepl.topology.document import document_of
-from pyrepl.topology.facts import Address
 from pyrepl.topology.problems import problems_in
 from pyrepl.topology.rows import COLUMNS, complaints, lines_of, summary
 from pyrepl.topology.tree import Tree, build

@@ -6,7 +6,8 @@ import asyncio
 from collections.abc import Sequence
 from typing import Final
 
-from pyrepl.topology.facts import Address, parse_info
+from pyrepl.address import Address
+from pyrepl.topology.facts import parse_info
 
 from .asking import Credentials, Unreachable, Way, info_of
 
@@ -18,8 +19,7 @@ def where_it_is(nodes: Sequence[str], user: str, password: str) -> str:
     """A sentence that says which port to give, from the INFO of the first of these Redis ports (`host:port`) that
     answers; a general one if none does. Each is asked for at most 2 s. An empty user is `default`."""
     for node in nodes:
-        host, _, port = node.rpartition(":")
-        address = Address(host.removeprefix("[").removesuffix("]"), int(port))
+        address = Address.parse(node)
         credentials = Credentials(user, password)
         try:
             return advice(address, parse_info(asyncio.run(info_of(address, Way(credentials), _TIMEOUT_S))))

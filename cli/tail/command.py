@@ -95,15 +95,15 @@ def tail(
     Each row has a token, a number that is the same on a master and all its replicas. When the connection ends,
     pyrepl tail connects again, to the same node or to the next one named, and goes on after the last token.
     """
+    from pyrepl.address import Address
     from pyrepl.capture.files import Rolling
-    from pyrepl.changes.node_address import NodeAddress
     from pyrepl.changes.place import Place
 
     from . import follow as follower
 
     place = _parsed(Place.parse, start, "--from")
     for node in nodes:
-        _parsed(NodeAddress.parse, node, "HOST:PORT")
+        _parsed(Address.parse, node, "HOST:PORT")
     if folder is not None and form in ("lines", "table"):
         raise click.BadParameter("files are written as json or parquet", param_hint="--format")
     if folder is None and form == "parquet":

@@ -31,9 +31,9 @@ from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Final, NamedTuple, Protocol, Self, TypeAlias, final
 
+from pyrepl.address import Address
 from pyrepl.changes.batches import Batch as Batch
 from pyrepl.changes.batches import Row as Row
-from pyrepl.changes.node_address import NodeAddress
 from pyrepl.changes.place import NOW, Place
 from pyrepl.changes.roundabout import Pace, Roundabout
 from pyrepl.changes.subscriber import Ended, Greeted, Subscriber, SubscriberOptions
@@ -62,7 +62,7 @@ class TokenStore(Protocol):
 class Connected(NamedTuple):
     """A node has greeted us; again when its history got another name."""
 
-    address: NodeAddress
+    address: Address
     node: str
     history: str
 
@@ -70,7 +70,7 @@ class Connected(NamedTuple):
 class Lost(NamedTuple):
     """A connection ended, or could not be made; the next try follows after `retry_s`. None: there is none."""
 
-    address: NodeAddress
+    address: Address
     why: str
     retry_s: float | None
 
@@ -119,7 +119,7 @@ def subscribe(
     if refusal is not None:
         raise ValueError(refusal)
     place = token if isinstance(token, Place) else Place.parse(str(token))
-    addresses = [NodeAddress.parse(node) if isinstance(node, str) else NodeAddress(*node) for node in nodes]
+    addresses = [Address.parse(node) if isinstance(node, str) else Address(*node) for node in nodes]
     wire = SubscriberOptions(
         name=name, user=user, password=password, expect_node=expect_node, most_batch_bytes=options.most_batch_bytes
     )
@@ -271,7 +271,7 @@ class _Feed:
     def __init__(
         self,
         stream: str,
-        addresses: Sequence[NodeAddress],
+        addresses: Sequence[Address],
         wire: SubscriberOptions,
         options: ClientOptions,
         notice: Callable[[Notice], None],
@@ -342,7 +342,7 @@ class _Feed:
             self._failure = error
             self._filled.set()
 
-    async def _converse(self, address: NodeAddress) -> tuple[float | None, Ended]:
+    async def _converse(self, address: Address) -> tuple[float | None, Ended]:
         """One connection, from its making to its end: for how long it served us, and why it ended."""
         machine = Subscriber(self.stream, self._place, self._wire, _unix_ms, by_writer=self.by_writer)
         connection = _Connection(machine, self, address)
@@ -362,7 +362,7 @@ class _Feed:
         served_for_s = None if connection.served_since is None else time.monotonic() - connection.served_since
         return served_for_s, ended
 
-    async def _connect(self, connection: _Connection, address: NodeAddress) -> None:
+    async def _connect(self, connection: _Connection, address: Address) -> None:
         """To the first address of a name that takes a connection; people can't read asyncio's own error for several.
 
         Raises OSError, UnicodeError.
@@ -382,7 +382,7 @@ class _Feed:
                 failure = error
         raise failure
 
-    def greeted(self, address: NodeAddress, greeting: Greeted) -> None:
+    def greeted(self, address: Address, greeting: Greeted) -> None:
         """A node has stated its name and its history."""
         self._notice(Connected(address, greeting.node, greeting.history))
 
@@ -403,7 +403,7 @@ class _Feed:
 class _Connection(asyncio.Protocol):
     """One socket around one Subscriber."""
 
-    def __init__(self, machine: Subscriber, feed: _Feed, address: NodeAddress) -> None:
+    def __init__(self, machine: Subscriber, feed: _Feed, address: Address) -> None:
         self._machine: Final = machine
         self._feed: Final = feed
         self._address: Final = address

@@ -13,7 +13,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final, final
 
-from pyrepl.topology.facts import Address, Facts, ReplicaRow
+from pyrepl.address import Address
+from pyrepl.topology.facts import Facts, ReplicaRow
 from pyrepl.topology.walk import Walk
 
 

@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final, NamedTuple, final
 
-from pyrepl.topology.facts import Address, Facts
+from pyrepl.address import Address
+from pyrepl.topology.facts import Facts
 
 MOST_NODES: Final = 256
 """Addresses asked at most; a topology that never ends (announced addresses that differ each time) must not fill us."""

@@ -9,6 +9,7 @@ import shlex
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from pyrepl.address import Address
 from pyrepl.config.mailbox_kinds import MailboxMember
 from pyrepl.config.settings import Settings
 from pyrepl.daemon.mailbox.files import DiskFiles
@@ -108,13 +109,13 @@ def _backend(settings: Settings, has_gates: bool) -> str | tuple[str, int]:
         raise ConfigError("mailbox-lmtp-port needs mailbox-gate on, as what a Dovecot stores is seen by that")
     if stated.startswith("/"):
         return stated
-    host, colon, port = stated.rpartition(":")
-    if not (host and colon and port.isascii() and port.isdecimal() and 0 < int(port) < 65536):
+    try:
+        return Address.parse(stated)
+    except ValueError:
         raise ConfigError(
             f"mailbox-lmtp-backend {stated or '(none)'} is neither a path nor host:port: it says where the Dovecot of"
             " this node takes mail by LMTP"
-        )
-    return host.strip("[]"), int(port)
+        ) from None
 
 
 def _orphaned(settings: Settings, members: Members, name: str) -> bytes:

@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager
 import pytest
 
 from cli.asking import Credentials, Unreachable, Way, info_of, look
-from pyrepl.topology.facts import Address
+from pyrepl.address import Address
 
 NOBODY = Credentials("", "")
 Script = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]

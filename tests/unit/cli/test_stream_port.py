@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cli.stream_port import STREAM_PORT, advice, where_it_is
-from pyrepl.topology.facts import Address
+from pyrepl.address import Address
 from tests.peers.ports import free_port
 
 

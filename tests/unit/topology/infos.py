@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from pyrepl.topology.facts import Address, facts_of
+from pyrepl.address import Address
+from pyrepl.topology.facts import facts_of
 from pyrepl.topology.tree import Tree, build
 from pyrepl.topology.walk import Walk
 

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pyrepl.topology.facts import Address, ReplicaRow, Sync, facts_of, parse_info
+from pyrepl.address import Address
+from pyrepl.topology.facts import ReplicaRow, Sync, facts_of, parse_info
 from tests.unit.topology.infos import info, listed, replica_info
 
 

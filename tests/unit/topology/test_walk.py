@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from pyrepl.topology.facts import Address, facts_of
+from pyrepl.address import Address
+from pyrepl.topology.facts import facts_of
 from pyrepl.topology.walk import MOST_NODES, Answer, Walk, write_rates
 from tests.unit.topology.infos import GOOD, at, info, listed, replica_info, walked
 

@@ -13,8 +13,8 @@ from click.testing import CliRunner
 
 from cli.commands import cli
 from cli.tail import follow as tail
+from pyrepl.address import Address
 from pyrepl.changes.client import Connected, Lost
-from pyrepl.changes.node_address import NodeAddress
 from tests.unit.changes.fake_node import REPLID, FakeNode
 
 ROOT = Path(__file__).parents[4]
@@ -22,7 +22,7 @@ ROOT = Path(__file__).parents[4]
 
 def test_connections_are_told_but_not_again_and_again(capsys: pytest.CaptureFixture[str]) -> None:
     telling = tail.Telling(1)
-    address = NodeAddress("h", 1)
+    address = Address("h", 1)
     for _ in range(5):
         telling(Connected(address, "node-a", "abc"))
         telling(Lost(address, "Connection refused", 0.1))
@@ -36,8 +36,8 @@ def test_connections_are_told_but_not_again_and_again(capsys: pytest.CaptureFixt
 
 def test_each_of_several_nodes_is_told_once(capsys: pytest.CaptureFixture[str]) -> None:
     telling = tail.Telling(2)
-    telling(Lost(NodeAddress("h", 1), "the node ended it: TOOOLD 5", 0.0))
-    telling(Lost(NodeAddress("h", 2), "the node ended it: FORKED 3", None))
+    telling(Lost(Address("h", 1), "the node ended it: TOOOLD 5", 0.0))
+    telling(Lost(Address("h", 2), "the node ended it: FORKED 3", None))
     assert capsys.readouterr().err.splitlines() == [
         "pyrepl tail: h:1: the node ended it: TOOOLD 5; trying the next node",
         "pyrepl tail: h:2: the node ended it: FORKED 3",

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from pyrepl.changes.node_address import NodeAddress
+from pyrepl.address import Address
 
 
 def test_addresses() -> None:
-    assert NodeAddress.parse("[::1]:7379") == NodeAddress("::1", 7379)
-    assert str(NodeAddress("::1", 7379)) == "[::1]:7379"
-    assert str(NodeAddress.parse("a.b:1")) == "a.b:1"
+    assert Address.parse("[::1]:7379") == Address("::1", 7379)
+    assert str(Address("::1", 7379)) == "[::1]:7379"
+    assert str(Address.parse("a.b:1")) == "a.b:1"
 
 
 @pytest.mark.parametrize("text", ["h", "h:", ":1", "h:0", "h:65536", "h:-1", "h:1x", "h:١"])
 def test_what_is_none(text: str) -> None:
     with pytest.raises(ValueError, match="expected HOST:PORT, for example"):
-        NodeAddress.parse(text)
+        Address.parse(text)

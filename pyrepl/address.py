@@ -1,19 +1,19 @@
-"""Where the stream port of a node is."""
+"""Where something listens: a host and a port, as people write and read them."""
 
 from __future__ import annotations
 
 from typing import NamedTuple, Self
 
 
-class NodeAddress(NamedTuple):
-    """Where a node's stream port listens."""
+class Address(NamedTuple):
+    """`host`: a name or an IP address without brackets. `port`: 0 where it is not known."""
 
     host: str
     port: int
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """Of `host:port` or `[ip6]:port`. Raises ValueError."""
+        """Of `host:port` or `[ip6]:port`, the port from 1 to 65535. Raises ValueError."""
         host, colon, port = text.rpartition(":")
         host = host.removeprefix("[").removesuffix("]")
         if not colon or not host or not (port.isascii() and port.isdigit()) or not 0 < int(port) < 65536:
