@@ -43,16 +43,18 @@ _JOINED: Final = f"""
             min(side) over (partition by sync) as least, max(side) over (partition by sync) as most
         from half
     ),
-    alone as (select distinct node, side, at_us from told where least = most),
+    either as (
+        select distinct case when first <> node then first end as first, node,
+            case when least = most then side end as side, case when least = most then at_us end as at_us
+        from told where first <> node or least = most
+    ),
     numbered as (
-        select node, side, at_us, row_number() over (partition by node, side order by at_us) as place from alone
+        select first, node, side, at_us, dense_rank() over (partition by node, side order by at_us) as place from either
     )
-    select distinct first, node, cast(null as string) as side, cast(null as bigint) as at_us
-    from told where first <> node
-    union all
-    select cast(null as string) as first, node, side, at_us from numbered where place <= {TRACED + 1}
+    select first, node, side, at_us from numbered where side is null or place <= {TRACED + 1}
 """
-"""Nodes that tell of one sync, with the first of them; and of ends of which no other end tells, when they asked."""
+"""Nodes that tell of one sync, with the first of them; and of ends of which no other end tells, when they asked. `told`
+is named once, as Spark works out anew what is named again."""
 
 
 @final
@@ -108,12 +110,10 @@ def _alone(sets: _Sets, spark: SparkSession, tables: Path, every: list[Piece]) -
     stored(spark, sorted(whose), _HALVES, whose).createOrReplaceTempView("halves")
     asked: defaultdict[tuple[str, str], list[int]] = defaultdict(list)
     for row in spark.sql(_JOINED).toArrow().to_pylist():
-        if row["side"] is None:
+        if row["first"] is not None:
             sets.join(row["first"], row["node"])
-        elif row["at_us"] is None:
-            asked[row["node"], row["side"]] += []
-        else:
-            asked[row["node"], row["side"]].append(row["at_us"])
+        if row["side"] is not None:
+            asked[row["node"], row["side"]] += [] if row["at_us"] is None else [row["at_us"]]
     return asked
 
 
