@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from typing import Any, Final
+from typing import Final
 
 import polars as pl
 
@@ -65,14 +65,12 @@ def _matches(halves: pl.DataFrame, nodes: Mapping[str, Mark], group_of: Mapping[
     alone = halves.filter(~pl.col("sync").is_duplicated())
     if alone["end"].n_unique() < len(_SIDES):
         return []
-    found = [
-        Half(
-            row["sync"], row["node"], row["end"] == "master", row["peer"] or "",
-            row["asked_us"] or row["decided_us"], row["verdict"], row["asked_replid"], row["asked_offset"],
-            None if row["end"] == "master" else _stream(row),
-        )
-        for row in alone.filter(pl.coalesce("asked_us", "decided_us").is_not_null()).iter_rows(named=True)
-    ]  # fmt: skip
+    is_master, at_us = pl.col("end") == "master", pl.coalesce("asked_us", "decided_us")
+    rows = alone.filter(at_us.is_not_null()).select(
+        "sync", "node", is_master.alias("is_master"), pl.col("peer").fill_null(""), at_us.alias("at_us"),
+        "verdict", "asked_replid", "asked_offset", pl.when(~is_master).then(_stream()).alias("replid"),
+    )  # fmt: skip
+    found = list(map(Half._make, rows.iter_rows()))
     ports = {name: node["port"] for name, node in nodes.items() if node["port"]}
     replids = {name: frozenset(node["replids"]) for name, node in nodes.items()}
     by_group: defaultdict[int | None, list[Half]] = defaultdict(list)
@@ -81,10 +79,10 @@ def _matches(halves: pl.DataFrame, nodes: Mapping[str, Mark], group_of: Mapping[
     return [match for own in by_group.values() for match in stitch(own, ports, replids)]
 
 
-def _stream(row: Mapping[str, Any]) -> str | None:
+def _stream() -> pl.Expr:
     """The id of the stream that a replica then followed, where it tells."""
-    told: str | None = row["replid"]
-    return told or (row["asked_replid"] if row["verdict"] == "continue" else None)
+    asked = pl.when(pl.col("verdict") == "continue").then("asked_replid")
+    return pl.when(pl.col("replid") != "").then("replid").otherwise(asked)
 
 
 def _bounds(rows: pl.DataFrame) -> tuple[list[clocks.Bounds], set[_Call]]:

@@ -29,8 +29,7 @@ NEAR_US: Final = 1_500_000
 """Two attempts farther apart, clocks brought together, are not one. Inclusive."""
 
 
-@dataclass(frozen=True, slots=True)
-class Half:
+class Half(NamedTuple):
     """An attempt as one end tells it. `at_us` is when it asked; `label` how it calls the other end."""
 
     sync: str
