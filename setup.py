@@ -23,6 +23,8 @@ from setuptools.command.build_ext import build_ext
 ROOT = Path(__file__).resolve().parent
 RECORD = "pyrepl/kernels.json"
 BUILDS = {"build", "build_ext", "bdist_wheel", "editable_wheel", "install", "develop"}
+BY_MYPYC = {"mypyc": "pyrepl.kernels", "mailbox": "pyrepl.mailbox.kernels"}
+"""List -> the library that mypyc makes of it, for its modules to call each other directly."""
 OPTIMISE = ["-O2", "-fno-semantic-interposition"]
 ANYWHERE = [f"-ffile-prefix-map={folder}=." for folder in (ROOT, sys.prefix)]
 """The folders that the package is built in are not in the result, so that the same sources give the same bytes."""
@@ -36,7 +38,7 @@ def kernels(tool: str) -> list[str]:
 
 def sources() -> list[Path]:
     """Every file that a compiled form is made of."""
-    modules = [ROOT / path for path in (*kernels("mypyc"), *kernels("cython"))]
+    modules = [ROOT / path for tool in (*BY_MYPYC, "cython") for path in kernels(tool)]
     return [*modules, *sorted(ROOT.glob("pyrepl/**/*.pxd"))]
 
 
@@ -83,7 +85,7 @@ def extensions() -> list[Extension]:
         warn(reason)
         return []
     try:
-        made = [*by_mypyc(), *by_cython()]
+        made = [*(extension for tool in BY_MYPYC for extension in by_mypyc(tool)), *by_cython()]
     except (Exception, SystemExit) as error:
         warn(f"translating to C failed ({type(error).__name__}: {error})")
         return []
@@ -92,9 +94,9 @@ def extensions() -> list[Extension]:
     return made
 
 
-def by_mypyc() -> list[Extension]:
-    """One library for all, so that they call each other directly."""
-    paths = kernels("mypyc")
+def by_mypyc(tool: str) -> list[Extension]:
+    """A list of BY_MYPYC: its library, and for each module what loads that."""
+    paths = kernels(tool)
     if not paths:
         return []
     from mypyc.build import mypycify
@@ -106,7 +108,7 @@ def by_mypyc() -> list[Extension]:
         ["--no-warn-unused-ignores", "--follow-imports=silent", "--cache-dir=build/.mypyc_cache", *paths],
         opt_level="2",
         debug_level="0",
-        group_name="pyrepl.kernels",
+        group_name=BY_MYPYC[tool],
     )
     return found
 

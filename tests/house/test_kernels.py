@@ -19,12 +19,12 @@ from tests.house.source import ROOT
 
 def _listed() -> list[str]:
     tools = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["pyrepl"]["kernels"]
-    return [name for tool in ("mypyc", "cython") for name in tools[tool]]
+    return [name for tool in ("mypyc", "mailbox", "cython") for name in tools[tool]]
 
 
 def test_the_list_is_sorted_and_true() -> None:
     tools = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["pyrepl"]["kernels"]
-    assert set(tools) == {"mypyc", "cython"}
+    assert set(tools) == {"mypyc", "mailbox", "cython"}
     for names in tools.values():
         assert names == sorted(set(names))
     assert [name for name in _listed() if not (ROOT / f"{name.replace('.', '/')}.py").exists()] == []
