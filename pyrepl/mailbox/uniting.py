@@ -27,6 +27,7 @@ from pyrepl.mailbox.uids import NO_UID, WHY_NO_UID
 from pyrepl.mailbox.verbs import Command, Copy, Delete, Op, Store, Subscribe
 from pyrepl.mailbox.words import APART, INBOX, Token, ranges
 
+WHY_NOT_WHOLE: Final = "some changes of the mailbox that goes have not come yet"
 _Key: TypeAlias = tuple[int, int, tuple[int, ...]]
 
 
@@ -37,6 +38,14 @@ class Pair(NamedTuple):
     goes: str
 
 
+class _Asked(NamedTuple):
+    """Whose mailboxes, who is told, and which of them (`doubles`)."""
+
+    user: str
+    then: Callable[[Command], None]
+    made_so: bool
+
+
 @final
 class Uniting:
     """Answers as a mail process is answered."""
@@ -45,6 +54,8 @@ class Uniting:
         self._core: Final = core
         self._mastering: Final = mastering
         self._saving: Final = saving
+        self._to_do: Final[list[_Asked]] = []
+        """The first is under way; empty while nobody is within `_go_on`."""
 
     def doubles(self, user: str, *, made_so: bool = False) -> list[Pair]:
         """The user's mailboxes that want a name which another one has. `made_so`: of those that were made under it."""
@@ -68,20 +79,32 @@ class Uniting:
 
     def unite_then(self, user: str, then: Callable[[Command], None], now: float, *, made_so: bool = False) -> None:
         """As `unite`, of mailboxes as `doubles` finds them; `then` is called with the answer."""
-        found = self.doubles(user, made_so=made_so)
+        self._go_on(_Asked(user, then, made_so), now)
+
+    def _go_on(self, asked: _Asked, now: float) -> None:
+        """One pair after the other, in a loop and not each within the one before: a user may have thousands."""
+        self._to_do.append(asked)
+        if len(self._to_do) > 1:
+            return
+        while self._to_do:
+            self._unite_one(self._to_do[0], now)
+            del self._to_do[0]
+
+    def _unite_one(self, asked: _Asked, now: float) -> None:
+        found = self.doubles(asked.user, made_so=asked.made_so)
         if not found:
-            then(Ok())
+            asked.then(Ok())
             return
 
         def run(tokens: dict[str, Token], now: float) -> None:
-            why = self._refusal(found[0], tokens, made_so)
+            why = self._refusal(found[0], tokens, asked.made_so)
             if why is not None:
-                then(why)
+                asked.then(why)
             else:
-                self.unite_then(user, then, now, made_so=made_so)
+                self._go_on(asked, now)
 
         def fail(reason: Reason, now: float) -> None:
-            then(No(reason=reason))
+            asked.then(No(reason=reason))
 
         self._saving.tasks.add(set(found[0]), run, fail, now)
 
@@ -94,12 +117,20 @@ class Uniting:
         if pair not in self.doubles(stays.user, made_so=made_so):
             # Somebody else did something about it meanwhile.
             return None
+        if not self._is_whole(goes):
+            return No(reason=Reason.FAILED, why=WHY_NOT_WHOLE)
         ops = self._ops(stays, goes, tokens[stays.guid])
         if ops is None:
             return No(reason=Reason.FAILED, why=WHY_NO_UID)
         self._core.do(ops)
         self._core.note("united", f"{stays.user} {stays.name}")
         return None
+
+    def _is_whole(self, box: BoxRow) -> bool:
+        """Has every op come that brought its messages? Those of a message that came by state may come later; until
+        then the DELETE could not speak of it, and the mailbox would go on living."""
+        held = self._core.causal.held
+        return all(held.get(dot.origin, 0) >= dot.seq for row in self._core.rows.messages(box.guid) for dot in row.dots)
 
     def _ops(self, stays: BoxRow, goes: BoxRow, token: Token) -> list[Op] | None:
         """None if there are not UIDs enough."""

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
+from urllib.parse import quote
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pyrepl.mailbox.boxes import view
+from pyrepl.mailbox.uniting import WHY_NOT_WHOLE
 from pyrepl.mailbox.verbs import Rename
-from pyrepl.mailbox.words import Box
+from pyrepl.mailbox.words import Box, Dot
 from tests.scenario.mailbox.cluster import Cluster, ready
 
 Mail = tuple[str, int, str]
@@ -107,3 +109,36 @@ def test_each_text_is_as_often_there_as_in_the_mailbox_that_had_more_of_it(
     flags = {(row.sums[0], flag) for row in rows for flag in row.set_flags()}
     assert flags == {(text, flag) for text, flag in (*one, *other) if flag}
     assert len({row.uid for row in rows}) == len(rows)
+
+
+def test_a_user_may_have_more_of_them_than_calls_can_be_nested() -> None:
+    cluster = ready("ab")
+    core = cluster.nodes["a"].core
+    names = [f"f{number}" for number in range(250)]
+    for name in names:
+        cluster.say(f"m1>a 0 CREATE alice {name}")
+        cluster.say(f"m1>a 0 CREATE alice {name}-2")
+    by_name = {name: guid for guid, (name, _) in view(core.rows, "alice").items()}
+    for name in names:
+        stamp = core.journal.next_stamp("alice")
+        core.do([Rename(user="alice", box=Box(by_name[f"{name}-2"], True), to=Box(name), stamp=stamp)])
+    cluster._after("a")
+    cluster.settle()
+    cluster.run(2.0)
+    cluster.said()
+    assert unite(cluster, "a") == ["1 OK"]
+    assert sorted(name for name, _ in view(cluster.rows["a"], "alice").values()) == sorted(["INBOX", *names])
+
+
+def test_a_mailbox_is_not_deleted_before_the_ops_of_all_its_messages_came() -> None:
+    """They came by state, and one that deletes the mailbox cannot speak of them."""
+    cluster = doubles([("a1", 1, ""), ("a2", 2, "")], [("b1", 3, "")])
+    rows = cluster.rows["b"]
+    [goes] = (box for box in rows.boxes("alice") if rows.message(box.guid, "b1") is not None)
+    row = rows.message(goes.guid, "b1")
+    assert row is not None
+    late = Dot("a", cluster.nodes["b"].core.causal.held["a"] + 5)
+    rows.put_message(row._replace(dots=(late,)))
+    assert unite(cluster) == [f"1 NO FAILED why={quote(WHY_NOT_WHOLE)}"]
+    rows.put_message(row)
+    assert unite(cluster) == ["1 OK"]
