@@ -34,23 +34,26 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """What takes long begins first: it would run alone at the end, and others wait for what they have of Spark.
 
-    Behind it files of tests that mostly wait, for servers, stand evenly between those that compute. So at any time some
-    workers (make test) wait and some compute, and the processor is busy until the end.
+    Behind it files of tests that mostly wait, for servers, stand evenly between those that compute, and each simulation
+    for itself, as it computes for seconds. So at any time some workers (make test) wait and some compute, and the
+    processor is busy until the end.
     """
     first = [item for item in items if _begins_first(item)]
     rest = [item for item in items if not _begins_first(item)]
-    waiting = [item.path for item in rest if _waits(item.path)]
-    computing = [item.path for item in rest if not _waits(item.path)]
+    simulated = [item for item in rest if _room(item.path) == "simulation"]
+    waiting = [item.path for item in rest if _room(item.path) in ("fault", "interop")]
+    computing = [item.path for item in rest if _room(item.path) not in ("fault", "interop", "simulation")]
     places = _places(waiting) | _places(computing)
-    items[:] = first + sorted(rest, key=lambda item: places[item.path])
+    alone = {item: (number + 0.5) / len(simulated) for number, item in enumerate(simulated)}
+    items[:] = first + sorted(rest, key=lambda item: alone.get(item, places.get(item.path, 0.0)))
 
 
 def _begins_first(item: pytest.Item) -> bool:
     return item.get_closest_marker("spark") is not None or item.get_closest_marker("long") is not None
 
 
-def _waits(path: Path) -> bool:
-    return path.relative_to(TESTS).parts[0] in ("fault", "interop")
+def _room(path: Path) -> str:
+    return path.relative_to(TESTS).parts[0]
 
 
 def _places(paths: list[Path]) -> dict[Path, float]:
