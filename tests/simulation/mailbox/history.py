@@ -8,6 +8,7 @@ from collections import Counter
 
 from pyrepl.mailbox.boxes import view
 from pyrepl.mailbox.entries import Pages
+from pyrepl.mailbox.node import Node
 from pyrepl.mailbox.tracker_states import Phase
 from pyrepl.mailbox.verbs import Copy, Delete, Expunge, Op, Renumber
 from pyrepl.mailbox.words import Dot
@@ -290,6 +291,7 @@ class History:
             all(node.mastering.tracker.has_lease for node in nodes)
             and all(node.core.causal.held == keepers[0].core.causal.held for node in keepers)
             and not any(node.core.unsettled or node.core.causal.count for node in keepers)
+            and not any(_is_ahead(node) for node in keepers)
             and all(node.doubles.is_idle for node in keepers)
             and not any(node.core.missing or node.scrubbing.is_under_way for node in keepers)
             and not any(host.store.damaged for host in self.world.hosts.values())
@@ -393,6 +395,13 @@ def _shown_dot(dot: Dot) -> str:
 def _difference(one: dict[object, object], other: dict[object, object]) -> str:
     keys = [key for key in one.keys() | other.keys() if one.get(key) != other.get(key)]
     return "; ".join(f"{key}: {one.get(key)} | {other.get(key)}" for key in keys[:4])
+
+
+def _is_ahead(node: Node) -> bool:
+    """Do rows show what ops did that have not come? If nobody has these, the node says so after a while, and all
+    follow."""
+    held = node.core.causal.held
+    return any(held.get(origin, 0) < seq for origin, seq in node.core.journal.ahead.items())
 
 
 def run(seed: int, steps: int = STEPS) -> Counter[str]:

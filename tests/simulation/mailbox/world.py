@@ -216,14 +216,16 @@ class World:
         self._wake(host, node, now)
 
     def _send(self, host: Host, send: Send) -> None:
-        """With its text. Who gets one that is not what its line says, hears it without."""
+        """With its text. Who gets one that is not what its line says, hears it without; so it is when the text went in
+        the same round, and an answer says that then."""
         peer, command, tag, text_of = send
         text = ""
-        if text_of is not None and host.store.has_text(*text_of):
-            text = "text" if host.store.has_good_text(text_of[1]) else ""
-            if not text and isinstance(command, Ok):
-                self.seen["text_wrong"] += 1
-                command = No(reason=Reason.FAILED)
+        if text_of is not None and host.store.has_good_text(text_of[1]):
+            text = "text"
+        elif text_of is not None and isinstance(command, Ok):
+            is_there = host.store.has_text(*text_of)
+            self.seen["text_wrong" if is_there else "text_gone"] += 1
+            command = No(reason=Reason.FAILED if is_there else Reason.NOUID)
         self.network.send(host.name, peer, tag, command, text)
 
     def _scrub(self, host: Host, node: Node) -> None:
