@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 
 from tests.fresh.__main__ import planned, tried
 
 
-@pytest.mark.matrix
+@pytest.mark.long
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can enter the root of another Debian")
 @pytest.mark.timeout(1800)
 def test_the_demo_runs_on_a_bare_machine() -> None:
     assert tried("demo", "bookworm").trouble == ""
