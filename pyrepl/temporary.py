@@ -13,7 +13,8 @@ Redis's do: operators use that to have logs elsewhere.
 from __future__ import annotations
 
 import os
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO, Final
 
@@ -51,3 +52,12 @@ def open_kept(path: str | Path) -> int:
 def create(path: str | Path, mode: int = PRIVATE) -> BinaryIO:
     """As `open_new`, buffered."""
     return open(open_new(path, mode), "wb")
+
+
+@contextmanager
+def replacing(path: Path, mode: int = PRIVATE) -> Iterator[BinaryIO]:
+    """As `create`, beside its place; the file takes it when all is written, and not before. Raises OSError."""
+    rough = path.with_name(f".{path.name}.tmp")
+    with create(rough, mode) as file:
+        yield file
+    rough.replace(path)

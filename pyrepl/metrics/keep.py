@@ -33,7 +33,7 @@ from pyrepl.metrics.parts import Sources
 from pyrepl.metrics.places import BOUNDED, DONE, FOLDER, of_answer
 from pyrepl.metrics.story import Stand
 from pyrepl.metrics.telling import Place, Telling
-from pyrepl.temporary import SHARED, create
+from pyrepl.temporary import SHARED, replacing
 
 SHAPE: Final = 10
 """Raised when the same parts are answered for in another way."""
@@ -74,10 +74,8 @@ def keep_answer(folder: Path, named: str, found: Mapping[str, pl.DataFrame]) -> 
     for name, rows in sorted(found.items(), key=lambda item: item[0] == DONE):
         path = of_answer(folder, named, name)
         path.parent.mkdir(parents=True, exist_ok=True)
-        rough = path.with_name(f".{path.name}.tmp")
-        with create(rough, SHARED) as file:
+        with replacing(path, SHARED) as file:
             rows.write_parquet(file, compression="zstd", compression_level=1)
-        rough.replace(path)
 
 
 def base_kept(tables: Path, wanted: Sources) -> Base | None:
@@ -126,14 +124,12 @@ def _unpacked(path: Path, about: str) -> tuple[Any, Frames] | None:
 
 def _pack(path: Path, about: str, told: Any, tables: Frames) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    rough = path.with_suffix(".tmp")
-    with create(rough, SHARED) as made, zipfile.ZipFile(made, "w") as file:
+    with replacing(path, SHARED) as made, zipfile.ZipFile(made, "w") as file:
         file.writestr(about, json.dumps(told), zipfile.ZIP_DEFLATED, 1)
         for name, rows in tables.items():
             buffer = BytesIO()
             rows.write_ipc(buffer, compression="lz4")
             file.writestr(name, buffer.getvalue())
-    rough.replace(path)
 
 
 def _of_base(tables: Path, wanted: Sources) -> Path:

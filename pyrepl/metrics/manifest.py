@@ -17,7 +17,7 @@ from pyrepl.errors import ConfigError
 from pyrepl.metrics.copies import Copy
 from pyrepl.metrics.ranges import Told
 from pyrepl.metrics.tables import EVENTS, FILES, ROLLUPS, SAMPLES, UNPARSED
-from pyrepl.temporary import SHARED, create
+from pyrepl.temporary import SHARED, replacing
 
 NAME: Final = "manifest.json"
 VERSION: Final = 4
@@ -153,11 +153,9 @@ def load(tables: Path) -> Manifest:
 
 def save(tables: Path, manifest: Manifest) -> None:
     """Replace it as a whole."""
-    rough = tables / f".{NAME}.tmp"
     tables.mkdir(parents=True, exist_ok=True)
-    with create(rough, SHARED) as file:
+    with replacing(tables / NAME, SHARED) as file:
         file.write(as_text(manifest).encode())
-    rough.replace(tables / NAME)
 
 
 def as_text(manifest: Manifest) -> str:

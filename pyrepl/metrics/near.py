@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from pyrepl.temporary import SHARED, create
+from pyrepl.temporary import SHARED, replacing
 
 NAME: Final = "near.json"
 
@@ -30,7 +30,5 @@ def load(tables: Path) -> dict[str, int]:
 def save(tables: Path, near: Mapping[str, int]) -> None:
     """For the next run. Raises OSError."""
     tables.mkdir(parents=True, exist_ok=True)
-    rough = tables / f".{NAME}.tmp"
-    with create(rough, SHARED) as file:
+    with replacing(tables / NAME, SHARED) as file:
         file.write(json.dumps(near).encode())
-    rough.replace(tables / NAME)

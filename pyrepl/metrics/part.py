@@ -29,7 +29,7 @@ from pyrepl.metrics.quicklines import QuickLines
 from pyrepl.metrics.ranges import Split, Told
 from pyrepl.metrics.rollup import JSON, TRACES, Rollup, rollup
 from pyrepl.metrics.tables import EVENTS, SAMPLES, UNKNOWN, UNPARSED
-from pyrepl.temporary import SHARED, create
+from pyrepl.temporary import SHARED, replacing
 
 FLUSH_ROWS: Final = 400_000
 MOST_UNUSUAL: Final = 16
@@ -377,10 +377,8 @@ def put(path: Path, rows: Any) -> None:
     """Write a part. Raises WriteError."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        rough = path.with_name(f".{path.name}.tmp")
-        with create(rough, SHARED) as file:
+        with replacing(path, SHARED) as file:
             pq.write_table(rows, file, **encodings(rows.schema))
-        rough.replace(path)
     except OSError as error:
         # Not an OSError, which here means that the log cannot be read.
         raise WriteError(f"{path} ({error.strerror or error})") from None

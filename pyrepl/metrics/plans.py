@@ -25,7 +25,7 @@ from pyrepl.metrics.manifest import MERGE_BYTES, Entry, Manifest
 from pyrepl.metrics.places import forget
 from pyrepl.metrics.plan import find, plan
 from pyrepl.metrics.ranges import Split, Told
-from pyrepl.temporary import SHARED, create
+from pyrepl.temporary import SHARED, replacing
 
 NAME: Final = "plan.json"
 
@@ -82,10 +82,8 @@ def make(name: str, logs: Iterable[str], tables: Path) -> Plan | None:
     if not made.changes(before):
         return None
     tables.mkdir(parents=True, exist_ok=True)
-    rough = tables / f".{NAME}.tmp"
-    with create(rough, SHARED) as file:
+    with replacing(tables / NAME, SHARED) as file:
         file.write(json.dumps(asdict(made)).encode())
-    rough.replace(tables / NAME)
     return made
 
 

@@ -17,7 +17,7 @@ from pyrepl.daemon.aof.files import AofFiles
 from pyrepl.daemon.aof.writer import AofWriter
 from pyrepl.daemon.disk.config_files import rewrite_file
 from pyrepl.daemon.disk.snapshot_sinks import FileSink
-from pyrepl.temporary import SHARED, create, make_private, open_kept, open_new
+from pyrepl.temporary import SHARED, create, make_private, open_kept, open_new, replacing
 
 
 def test_a_leftover_is_replaced(tmp_path: Path) -> None:
@@ -144,3 +144,14 @@ def test_a_lock_file_stays_and_is_made_through_no_link(tmp_path: Path) -> None:
     with pytest.raises(OSError, match="symbolic links"):
         open_kept(path)
     assert not target.exists()
+
+
+def test_a_file_takes_its_place_when_it_is_whole_and_not_before(tmp_path: Path) -> None:
+    path = tmp_path / "kept"
+    with replacing(path) as file:
+        file.write(b"one")
+        assert not path.exists()
+    with pytest.raises(ZeroDivisionError), replacing(path) as file:
+        file.write(b"two")
+        file.write(b"%d" % (1 // 0))
+    assert path.read_bytes() == b"one"
