@@ -90,7 +90,8 @@ def extensions() -> list[Extension]:
         warn(f"translating to C failed ({type(error).__name__}: {error})")
         return []
     for extension in made:
-        extension.extra_compile_args.extend(ANYWHERE)
+        # Not added to in place: mypyc gives all of a library's extensions one list.
+        extension.extra_compile_args = [*extension.extra_compile_args, *ANYWHERE]
     return made
 
 
