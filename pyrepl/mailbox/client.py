@@ -239,7 +239,7 @@ class MailboxClient:
     def check(self, user: str = "", *, login: bool = False) -> None:
         """Wait until all that was done anywhere is here, and all that is here is everywhere that can be reached. With
         `login`, before this user logs in to a Dovecot, also until its modseqs are in line with what a client may have
-        seen on other nodes. MailboxError TIMEOUT if that takes longer than 5 s."""
+        seen on other nodes. MailboxError TIMEOUT if a node has not all within 5 s, or after 60 s more with `login`."""
         self._ask(Check(user=user, login=login))
 
     def ping(self) -> None:

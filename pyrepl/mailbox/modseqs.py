@@ -4,7 +4,6 @@ Every change carries the modseq that its origin gave it: one more than the highe
 the same was already seen, a client may have asked for changes beyond it, so the change gets a higher one there, and all
 are told by MODSEQ. In the end each has the highest that any node gave it.
 
-
 A Dovecot numbers the changes of its own files by itself, and each node's does so for itself: `Clock` has the numbers
 that all of them are raised to.
 """

@@ -1,4 +1,4 @@
-"""Messages in portions that one op names.
+"""Messages in portions that one op, or one command, names.
 
 Not here: how many an op of another may name (refusals.py).
 """
@@ -14,6 +14,6 @@ MOST_IN_OP: Final = 300
 """Messages that one op names: a line has room for their GUIDs."""
 
 
-def portions(messages: Sequence[T]) -> Iterator[Sequence[T]]:
-    """All of them, in their order, at most MOST_IN_OP in each; none of nothing."""
-    return (messages[at : at + MOST_IN_OP] for at in range(0, len(messages), MOST_IN_OP))
+def portions(messages: Sequence[T], most: int = MOST_IN_OP) -> Iterator[Sequence[T]]:
+    """All of them, in their order, at most `most` in each; none of nothing."""
+    return (messages[at : at + most] for at in range(0, len(messages), most))

@@ -6,11 +6,12 @@ Not here: which, and when (pyrepl.mailbox.aligning).
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final, final
 
 from pyrepl.errors import PyreplError
 from pyrepl.mailbox.aligning import DRAFT, AlignOrder
+from pyrepl.mailbox.portions import portions
 from pyrepl.mailbox.words import ranges, render_uids
 
 PATIENCE_S: Final = 30.0
@@ -89,13 +90,9 @@ class Doveadm:
             raise kind(f"doveadm ended with {done.returncode}: {said}")
 
 
-def _toggles(order: AlignOrder) -> Iterator[tuple[tuple[str, str], list[int]]]:
+def _toggles(order: AlignOrder) -> Iterator[tuple[tuple[str, str], Sequence[int]]]:
     """What is done to the flag, and to which UIDs, in portions."""
     for is_draft, hows in ((False, ("add", "remove")), (True, ("remove", "add"))):
         uids = [each.uid for each in order.messages if each.is_draft is is_draft]
-        for portion in _portions(uids):
+        for portion in portions(uids, MOST_UIDS):
             yield hows, portion
-
-
-def _portions(uids: list[int]) -> Iterable[list[int]]:
-    return (uids[at : at + MOST_UIDS] for at in range(0, len(uids), MOST_UIDS))

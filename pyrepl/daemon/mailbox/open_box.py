@@ -185,17 +185,19 @@ class OpenBox:
         next: a file with a line is a message. A line whose file is not there may be that of one which is being renamed,
         and a file without a line may get one at once: of those nothing is told. Raises OSError, CorruptData, OtherBox.
         """
-        told = self._told
-        for _ in range(_GLANCES if told is not None else 0):
+        unsure, told = FoundBox((), is_whole=False, unsure=True), self._told
+        if told is None:
+            return unsure
+        for _ in range(_GLANCES):
             self._list.load()
             self._look_twice()
             # An APPEND with a new keyword writes the name behind the line: when it is there, all is told anew.
             self._keywords.load()
-            if told is None or self._list.header.guid != self.guid or not self._is_current(told):
+            if self._list.header.guid != self.guid or not self._is_current(told):
                 break
             with suppress(FileNotFoundError):
                 return self._glanced(told, since, keep)
-        return FoundBox((), is_whole=False, unsure=True)
+        return unsure
 
     def _glanced(self, told: _Told, since: int, keep: Keep) -> FoundBox:
         """Raises FileNotFoundError if a new message gets another name at this moment."""

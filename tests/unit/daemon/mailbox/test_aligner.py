@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 from tests.unit.daemon.mailbox.mail_rig import MailProcess, cluster
 from tests.unit.daemon.mailbox.test_doveadm import asked, program
-from tests.unit.daemon.rig import in_loop
+from tests.unit.daemon.rig import RunningNode, in_loop
+
+
+@asynccontextmanager
+async def with_a_mail(tmp_path: Path) -> AsyncIterator[tuple[MailProcess, RunningNode]]:
+    """A mail process, and its node, where alice has one message in INBOX."""
+    async with cluster(tmp_path, "a", mailbox_gate="on", mailbox_doveadm=f"{tmp_path}/doveadm -c conf") as nodes:
+        process = await MailProcess.of(tmp_path / "a")
+        await process.ask("CREATE alice INBOX")
+        await process.save("G1")
+        yield process, nodes["a"]
 
 
 @in_loop
 async def test_m5_a_mailbox_is_aligned_and_then_the_user_may_log_in(tmp_path: Path) -> None:
     program(tmp_path)
-    async with cluster(tmp_path, "a", mailbox_gate="on", mailbox_doveadm=f"{tmp_path}/doveadm -c conf"):
-        process = await MailProcess.of(tmp_path / "a")
-        await process.ask("CREATE alice INBOX")
-        await process.save("G1")
+    async with with_a_mail(tmp_path) as (process, _):
         assert await process.ask("CHECK alice login=1") == "OK"
         assert [line.split()[0] for line in asked(tmp_path)] == ["mailbox", "flags", "flags"]
         assert await process.ask("CHECK alice login=1") == "OK" and len(asked(tmp_path)) == 3, "nothing has changed"
@@ -24,21 +33,15 @@ async def test_m5_a_mailbox_is_aligned_and_then_the_user_may_log_in(tmp_path: Pa
 @in_loop
 async def test_why_it_failed_is_told(tmp_path: Path) -> None:
     program(tmp_path, "echo it is broken >&2; exit 75")
-    async with cluster(tmp_path, "a", mailbox_gate="on", mailbox_doveadm=f"{tmp_path}/doveadm -c conf") as nodes:
-        process = await MailProcess.of(tmp_path / "a")
-        await process.ask("CREATE alice INBOX")
-        await process.save("G1")
+    async with with_a_mail(tmp_path) as (process, node):
         assert "it%20is%20broken" in await process.ask("CHECK alice login=1")
-        assert nodes["a"].logged("not_aligned alice INBOX: doveadm ended with 75: it is broken")
+        assert node.logged("not_aligned alice INBOX: doveadm ended with 75: it is broken")
 
 
 @in_loop
 async def test_a_disk_that_refuses_is_told(tmp_path: Path) -> None:
     program(tmp_path)
-    async with cluster(tmp_path, "a", mailbox_gate="on", mailbox_doveadm=f"{tmp_path}/doveadm -c conf"):
-        process = await MailProcess.of(tmp_path / "a")
-        await process.ask("CREATE alice INBOX")
-        await process.save("G1")
+    async with with_a_mail(tmp_path) as (process, _):
         drop = tmp_path / "a" / "mail" / ".pyrepl-drop"
         drop.rename(tmp_path / "gone")
         assert "No%20such%20file" in await process.ask("CHECK alice login=1")
@@ -48,9 +51,6 @@ async def test_a_disk_that_refuses_is_told(tmp_path: Path) -> None:
 @in_loop
 async def test_an_empty_mailbox_needs_nothing(tmp_path: Path) -> None:
     program(tmp_path)
-    async with cluster(tmp_path, "a", mailbox_gate="on", mailbox_doveadm=f"{tmp_path}/doveadm -c conf"):
-        process = await MailProcess.of(tmp_path / "a")
-        await process.ask("CREATE alice INBOX")
-        await process.save("G1")
+    async with with_a_mail(tmp_path) as (process, _):
         assert (await process.ask("EXPUNGE alice INBOX uids=1")).startswith("OK")
         assert await process.ask("CHECK alice login=1") == "OK" and not (tmp_path / "asked").exists()
