@@ -364,8 +364,8 @@ class MadeRoom(Event):
     addr: str
     LEVEL: ClassVar[Level] = Level.WARNING
     TEXT: ClassVar[str] = (
-        "maxclients is reached: the oldest connections that have not logged in are closed for new ones,"
-        " as that of {addr}."
+        "maxclients is reached: connections that have not logged in are closed for new ones, first the oldest of the"
+        " address that has most of them, as {addr}."
     )
 
 

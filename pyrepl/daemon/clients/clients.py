@@ -16,6 +16,7 @@ from pyrepl.commands.session.transactions import unwatch
 from pyrepl.daemon.clients.client_conn import ClientConn, names_of
 from pyrepl.daemon.clients.polled_socket import PolledSocket
 from pyrepl.daemon.clients.poller import Poller
+from pyrepl.daemon.clients.strangers import Strangers
 from pyrepl.daemon.clients.turns import Turns
 from pyrepl.daemon.clients.waits import Waits
 from pyrepl.daemon.clock import Clock
@@ -67,8 +68,7 @@ class Clients:
         self._next_id = 1
         self._reserved: dict[int, ClientConn] = {}
         """Connections that came when maxclients was reached, the oldest first; some may be among the others by now."""
-        self._strangers: dict[int, ClientConn] = {}
-        """Connections that had not logged in when they came, the oldest first; some may have since."""
+        self._strangers = Strangers()
         self._tell_again_at: dict[type[Event], float] = {}
         """By the kind of event, see `_tell_seldom`."""
         self.poller = Poller(turns)
@@ -107,24 +107,20 @@ class Clients:
             client.enter_reserve()
             self._reserved[client.id] = conn
         elif not client.authenticated:
-            self._strangers[client.id] = conn
+            self._strangers.add(conn)
         client.fd = transport.fd
         if settings.tcp_keepalive:
             transport.wire.keep_alive(settings.tcp_keepalive)
 
     def _make_room(self) -> bool:
-        """maxclients is reached: cut the oldest connection that has not logged in. So nobody can keep others out by
-        connections that say nothing, where a password is needed. Returns whether there was one."""
-        while self._strangers:
-            client_id = next(iter(self._strangers))
-            conn = self._strangers.pop(client_id)
-            if conn.client.authenticated or conn.transport.is_closing():
-                continue
-            self.node.stats.rejected_connections += 1
-            self._tell_seldom(events.MadeRoom(conn.client.addr))
-            self._cut(conn)
-            return True
-        return False
+        """maxclients is reached: cut a connection that has not logged in. Returns whether there was one."""
+        conn = self._strangers.take_one()
+        if conn is None:
+            return False
+        self.node.stats.rejected_connections += 1
+        self._tell_seldom(events.MadeRoom(conn.client.addr))
+        self._cut(conn)
+        return True
 
     def _has_reserve(self) -> bool:
         """Is one of the connections beyond maxclients free, or can it be made free: by cutting one that has not said
@@ -160,7 +156,7 @@ class Clients:
         """A connection has ended, by whichever side."""
         client = conn.client
         self.conns.pop(client.id, None)
-        self._strangers.pop(client.id, None)
+        self._strangers.drop(client.id)
         self._reserved.pop(client.id, None)
         self.node.clients.pop(client.id, None)
         self.waits.forget(client.id)

@@ -29,6 +29,11 @@ def other_address() -> str | None:
         return str(sock.getsockname()[0])
 
 
+async def crowding(port: int) -> Peer:
+    """A connection from an address of this machine that the other peers do not have."""
+    return Peer(*await asyncio.open_connection("127.0.0.1", port, local_addr=("127.0.0.2", 0)))
+
+
 class TestAdmission:
     @in_loop
     async def test_maxclients(self, tmp_path: Path) -> None:
@@ -59,6 +64,16 @@ class TestAdmission:
             assert await (await node.peer()).rest() == MAX_CLIENTS_TEXT, "all of them have logged in"
             assert sum("maxclients is reached" in line for line in node.lines) == 1
             assert node.app.node.stats.rejected_connections == 3
+
+    @in_loop
+    async def test_the_address_with_most_of_them_makes_room(self, tmp_path: Path) -> None:
+        async with running(tmp_path, maxclients=3, maxclients_reserve=0, requirepass=b"pw") as node:
+            slow = await node.peer()
+            crowd = [await crowding(node.port) for _ in range(2)]
+            await until(lambda: len(node.app.clients.conns) == 3)
+            crowd.append(await crowding(node.port))
+            assert await crowd[0].rest() == b"" and await crowd[1].is_silent()
+            assert await slow.say("AUTH pw") == "OK", "though it came first"
 
     @in_loop
     async def test_operators_and_replicas_come_in_all_the_same(self, tmp_path: Path) -> None:
