@@ -56,6 +56,10 @@ class Beginning:
             self._roles.lead_at_start(aux)
             self._dispatcher.propagate_expired()
 
+    def serve_nobody(self) -> None:
+        """Let clients get -LOADING until the node has ended."""
+        self._files.begin_loading(0, asynchronous=False)
+
     def _remove_unfinished(self) -> None:
         """Remove temporary files that processes before us were writing when they were killed."""
         remove_leftovers(self._saver.dump_path.parent)

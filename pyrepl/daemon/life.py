@@ -93,9 +93,14 @@ class Life:
 
     async def _begin(self) -> None:
         """Load the data, take the role, begin the services, and tell that the node is ready. Meanwhile clients get
-        -LOADING."""
-        await self._beginning.load()
-        self._services.begin()
+        -LOADING, and go on to get it if this fails or is cancelled: nobody reads what was loaded in part, or writes to
+        it."""
+        try:
+            await self._beginning.load()
+            self._services.begin()
+        except BaseException:
+            self._beginning.serve_nobody()
+            raise
         self._announcer.ready(self._ports.listeners)
 
     async def _leave(self) -> None:

@@ -132,7 +132,7 @@ class Files:
 
     def begin_loading(self, total_bytes: int, *, asynchronous: bool) -> Loading:
         """Mark the node as loading `total_bytes` (0 if not known). `asynchronous`: the old data may be read meanwhile,
-        otherwise clients get -LOADING. `end_loading` must follow."""
+        otherwise clients get -LOADING. `end_loading` must follow, unless the node ends."""
         loading = Loading(self._clock.now(), self._clock.unix_ms() // 1000, total_bytes, asynchronous=asynchronous)
         self._node.persistence.loading = loading
         arenas.take_ordinary_pages(True)

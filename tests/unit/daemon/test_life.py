@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from pyrepl.errors import ConfigError
 from pyrepl.observability import events
+from tests.peers.wire import encode
 from tests.unit.daemon.rig import RunningNode, in_loop, open_fds, running, until
 
 
@@ -46,6 +49,30 @@ class TestNoStart:
         with pytest.raises(ConfigError, match=r"Fatal error loading the DB from .*redis-check-rdb"):
             await RunningNode(tmp_path).start()
         assert (tmp_path / "dump.rdb").read_bytes() == b"REDIS0010" + b"\x00\x01"
+
+    @in_loop
+    async def test_nobody_is_served_what_was_loaded_in_part(self, tmp_path: Path) -> None:
+        folder = tmp_path / "appendonlydir"
+        folder.mkdir()
+        (folder / "appendonly.aof.manifest").write_text("file appendonly.aof.1.incr.aof seq 1 type i\n")
+        writes = b"".join(encode(("SET", f"key:{number}", "x" * 1000)) for number in range(2000))
+        (folder / "appendonly.aof.1.incr.aof").write_bytes(writes + b"\0\0\r\n" + writes)
+        node = RunningNode(tmp_path, appendonly=True)
+        answers: list[str] = []
+
+        async def ask() -> None:
+            while True:
+                with suppress(OSError, asyncio.IncompleteReadError):
+                    peer = await node.peer()
+                    while True:
+                        answers.append(str(await peer.say("GET key:1")))
+                await asyncio.sleep(0)
+
+        asking = asyncio.get_running_loop().create_task(ask())
+        with pytest.raises(ConfigError, match=r"Bad file format"):
+            await node.start()
+        asking.cancel()
+        assert answers and {answer.partition(" ")[0] for answer in answers} == {"LOADING"}
 
 
 class TestLeave:
