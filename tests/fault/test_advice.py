@@ -130,9 +130,12 @@ def slow_readers(lab: Lab, settings: Settings) -> Nodes:
     master = start(lab, "redis7", directives={**limits, **settings})
     replicas = [start(lab, "redis7", master) for _ in range(2)]
     up(master, *replicas)
-    for replica, mb in zip(replicas, (24, 12), strict=True):
-        replica.process.send_signal(signal.SIGSTOP)
-        fill(master, mb * 100, size=10_000, prefix="big")
+    for stopped, mb in ((1, 24), (2, 12)):
+        replicas[stopped - 1].process.send_signal(signal.SIGSTOP)
+        for part in range(mb):
+            fill(master, 100, size=10_000, prefix=f"big{part}")
+            # Only who stands still may be cut, however busy the machine is.
+            up(master, *replicas[stopped:])
     time.sleep(0.5)
     for replica in replicas:
         replica.process.send_signal(signal.SIGCONT)

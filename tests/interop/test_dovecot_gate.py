@@ -97,7 +97,7 @@ def test_a_daemon_that_is_killed_with_its_keeper_loses_nothing(lab: Lab) -> None
         first = append(two, b"Subject: first\r\n\r\nx\r\n")
         wait_until("a's client sees it", lambda: first in shown(one))
         lock = pair.dovecots["a"].mail(USER) / "dovecot-uidlist.lock"
-        wait_until("the gate of a is shut", lock.exists)
+        wait_until("the gate of a is shut", lambda: lock.exists() and ":" in lock.read_text())
         keeper = int(lock.read_text().partition(":")[0])
         pair.cluster.nodes["a"].kill()
         os.kill(keeper, signal.SIGKILL)

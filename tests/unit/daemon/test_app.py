@@ -30,7 +30,8 @@ def services_of(part: Any) -> set[Service]:
 async def test_to_make_a_node_leaves_no_trace(tmp_path: Path) -> None:
     before, here = open_sockets(), Path.cwd()
     made = app(tmp_path)
-    assert open_sockets() == before and Path.cwd() == here and list(tmp_path.iterdir()) == []
+    # Sockets of tests before this one may be collected just now.
+    assert open_sockets() <= before and Path.cwd() == here and list(tmp_path.iterdir()) == []
     assert made.node.process.tcp_port == 0
 
 
