@@ -4,8 +4,9 @@ One at a time: how long after the OK of an APPEND on one the other's client sees
 4 KB each, flag what they appended, and mail is delivered, all into one INBOX: mails whose UID is not the one that their
 client was told, and mails that are lost or there twice on either side when all is quiet.
 
-Of pyrepl alone: mails a second while clients of one append as fast as they can, until the other has all; and the
-processor time of a node with many mailboxes where nothing happens, in % of a core.
+Mails a second while clients of one append as fast as they can, a mail or many with one APPEND, until the other has all;
+beside it, what one Dovecot alone takes. And of pyrepl the processor time of a node with many mailboxes where nothing
+happens, in % of a core.
 """
 
 from __future__ import annotations
@@ -187,25 +188,45 @@ def measured(dovecots: dict[str, Dovecot], mails: int, seconds: float, writers: 
     return Found(delays, len(told), *compared(dovecots, told))
 
 
-def one_way(mails: int, writers: int) -> float:
-    """Mails a second, from the first APPEND on one until a client of the other sees all."""
+def one_way(mails: int, writers: int, at_once: int) -> float:
+    """Mails a second, from the first APPEND on one until a client of the other sees all; with so many in one APPEND."""
     with tempfile.TemporaryDirectory() as folder, Lab(Path(folder)) as lab, dovecot_pair(lab) as pair:
         there = selected(pair.dovecots["b"])
-        sessions = [selected(pair.dovecots["a"]) for _ in range(writers)]
+        return appended_a_second(pair.dovecots["a"], there, mails, writers, at_once)
 
-        def write(session: imaplib.IMAP4) -> None:
-            for number in range(mails // writers):
-                append(session, mail(str(number)))
 
-        threads = [threading.Thread(target=write, args=(session,)) for session in sessions]
-        began = time.perf_counter()
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        wanted = mails // writers * writers
-        wait_until("the other has all", lambda: exists(there) >= wanted)
-        return wanted / (time.perf_counter() - began)
+def alone(mails: int, writers: int, at_once: int) -> float:
+    """As `one_way`, with one Dovecot and no pyrepl."""
+    with Dovecot(users=[USER], is_ours=True) as dovecot:
+        return appended_a_second(dovecot, selected(dovecot), mails, writers, at_once)
+
+
+def appended_a_second(here: Dovecot, there: imaplib.IMAP4, mails: int, writers: int, at_once: int) -> float:
+    sessions = [selected(here) for _ in range(writers)]
+    rounds = mails // (writers * at_once)
+
+    def write(session: imaplib.IMAP4) -> None:
+        for number in range(rounds):
+            append_many(session, [mail(f"{number}-{part}") for part in range(at_once)])
+
+    threads = [threading.Thread(target=write, args=(session,)) for session in sessions]
+    began = time.perf_counter()
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    wanted = rounds * writers * at_once
+    wait_until("the other has all", lambda: exists(there) >= wanted)
+    return wanted / (time.perf_counter() - began)
+
+
+def append_many(session: imaplib.IMAP4, texts: list[bytes]) -> None:
+    """All with one APPEND (RFC 3502), whose literals wait for nothing (RFC 7888)."""
+    parts = b"".join(b" {%d+}\r\n%b" % (len(text), text) for text in texts)
+    session.send(b"many APPEND INBOX" + parts + b"\r\n")
+    while not (line := session.readline()).startswith(b"many "):
+        assert line.startswith(b"* "), line
+    assert line.startswith(b"many OK"), line
 
 
 def idle_percent(boxes: int, seconds: float) -> float:
@@ -265,7 +286,9 @@ def main() -> None:
         with tempfile.TemporaryDirectory() as folder, Lab(Path(folder)) as lab, kept(lab) as dovecots:
             found[name] = measured(dovecots, options.mails, options.seconds, options.writers)
     Console().print(shown(found))
-    print(f"one way, 4 KB: {one_way(options.many, 2 * options.writers):.0f} mails/s")
+    for at_once in (1, 50):
+        ways = [way(options.many, 2 * options.writers, at_once) for way in (one_way, alone)]
+        print("one way, 4 KB, {} with an APPEND: {:.0f} mails/s, a Dovecot alone {:.0f}".format(at_once, *ways))
     print(f"idle, {options.boxes} mailboxes: {idle_percent(options.boxes, 3 * options.seconds):.2f} % of a core")
 
 

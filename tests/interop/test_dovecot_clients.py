@@ -67,3 +67,23 @@ def test_copies_moves_dates_and_bytes_are_the_same_on_both(lab: Lab) -> None:
         assert list(equal(pair, "INBOX")) == [uids[0], uids[3], uids[-1] + 1]
         moved = equal(pair, "Archive")
         assert {*moved.values()} == {*copied.values(), found[uids[1]], found[uids[2]]} and len(moved) == 4
+
+
+def test_copies_within_a_mailbox_are_messages_like_any_other(lab: Lab) -> None:
+    """The Dovecot gives a copy the GUID of its original."""
+    with dovecot_pair(lab) as pair:
+        one, two = pair.imap("a"), pair.imap("b")
+        first = append(one, TEXT, "(\\Seen kw)")
+        equal(pair, "INBOX")
+        for session in (one, two):
+            session.noop()
+            assert session.uid("COPY", str(first), "INBOX")[0] == "OK"
+        found = equal(pair, "INBOX")
+        assert len(found) == 3 and {*found.values()} == {Mail(frozenset({b"\\Seen", b"kw"}), found[first].date, TEXT)}
+        one.uid("STORE", str(first), "+FLAGS", "(\\Deleted)")
+        one.expunge()
+        left = equal(pair, "INBOX")
+        assert [*left] == [*found][1:], "the copies stay, with their UIDs"
+        two.uid("STORE", str(min(left)), "+FLAGS", "(\\Flagged)")
+        flagged = equal(pair, "INBOX")
+        assert [b"\\Flagged" in mail.flags for mail in flagged.values()] == [True, False]

@@ -5,6 +5,7 @@ Not here: which UID a base has (uidlist_file.py). Who changes anything holds the
 
 from __future__ import annotations
 
+from collections.abc import Set
 from contextlib import suppress
 from typing import Final, final
 
@@ -40,17 +41,28 @@ class MessageFiles:
         many."""
 
     def load(self, force: bool = False) -> None:
-        """List the folders again whose time changed since. Raises FileNotFoundError if one is missing, other OSErrors.
-
-        Two changes within one tick of the clock leave one time: who misses a message lists with `force` before it
-        counts as gone.
-        """
+        """List the folders again whose time changed since, or with `force` both: two changes within one tick of the
+        clock leave one time. Raises FileNotFoundError if one is missing, other OSErrors."""
         for subfolder in (NEW, CUR):
             found = self._files.stat(self._path(subfolder))
             if found is None:
                 raise FileNotFoundError(2, "a folder of the mailbox is missing", self._path(subfolder))
             if force or self._listed_ns.get(subfolder) != found.mtime_ns:
                 self._list(subfolder, found.mtime_ns)
+
+    def seek(self, bases: Set[bytes]) -> None:
+        """List the folders for these messages alone: a listing misses a file that gets another name meanwhile, and who
+        misses a message seeks it before it counts as gone. Raises OSError."""
+        found = {subfolder: self._listed(subfolder) for subfolder in (NEW, CUR)}
+        for subfolder, names in self._names.items():
+            for name in [name for name in names - found[subfolder] if base_of(name) in bases]:
+                self._drop(subfolder, name)
+            for name in found[subfolder] - names:
+                if base_of(name) in bases:
+                    self._note(subfolder, name)
+
+    def has(self, base: bytes) -> bool:
+        return base in self._places
 
     def bases(self) -> set[bytes]:
         """Of all messages that are there."""
@@ -141,12 +153,15 @@ class MessageFiles:
 
     def _list(self, subfolder: bytes, mtime_ns: int) -> None:
         known = self._names[subfolder]
-        names = {name for name in self._files.names(self._path(subfolder)) if not name.startswith(b".")}
+        names = self._listed(subfolder)
         for name in known - names:
             self._drop(subfolder, name)
         for name in names - known:
             self._note(subfolder, name)
         self._listed_ns[subfolder] = mtime_ns
+
+    def _listed(self, subfolder: bytes) -> set[bytes]:
+        return {name for name in self._files.names(self._path(subfolder)) if not name.startswith(b".")}
 
     def _path(self, *parts: bytes) -> bytes:
         return b"/".join((self._folder, *parts))

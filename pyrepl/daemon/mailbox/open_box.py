@@ -1,6 +1,7 @@
 """One mailbox that is open: works on its messages, a batch under one lock, in an order that survives a crash.
 
     1 take dovecot-uidlist.lock, see what changed
+      and give copies of a message in its own mailbox a GUID of their own
     2 names of new keywords
     3 lines of new messages in uidlist, in one write, fsync
     4 links, renames and removals in cur/
@@ -19,7 +20,7 @@ Not here: which mailbox has which folder (user_boxes.py), and who tells works (m
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from itertools import takewhile
 from typing import Final, NamedTuple, TypeAlias, final
@@ -37,7 +38,7 @@ from pyrepl.mailbox.compare import Found, FoundBox, Text
 from pyrepl.mailbox.maildir.filename import Name
 from pyrepl.mailbox.maildir.letters import SYSTEM, flags_of, letters_of
 from pyrepl.mailbox.maildir.text_sums import sums_of
-from pyrepl.mailbox.maildir.uidlist import Entry, stored_guid
+from pyrepl.mailbox.maildir.uidlist import LAST_UID, Entry, guid_of_copy, stored_guid
 from pyrepl.mailbox.store import DONE, AddMessage, MendMessage, MoveMessage, Outcome, RemoveMessage, Result, SetFlags
 from pyrepl.words import from_text, to_text
 
@@ -102,7 +103,7 @@ class OpenBox:
         self._messages: Final = MessageFiles(files, folder)
         self._keywords: Final = BoxKeywords(files, folder)
         self._aside: Final = aside
-        self._looked_twice = False
+        self._has_sought = False
         self._told: _Told | None = None
 
     def load(self) -> None:
@@ -113,7 +114,7 @@ class OpenBox:
         self._messages.load()
         self._keywords.load()
         self._aside.load()
-        self._looked_twice = False
+        self._has_sought = False
 
     @property
     def uidvalidity(self) -> int:
@@ -124,18 +125,23 @@ class OpenBox:
         return self._list.next_uid
 
     def listing(self) -> Listing:
-        """All that is there; loaded anew, every folder listed. Raises OSError, CorruptData, OtherBox."""
+        """All that is there, but copies that have the GUID of their original as yet; loaded anew, every folder listed.
+        Raises OSError, CorruptData, OtherBox."""
         self.load()
         self._look_twice()
+        self._seek(self._list.entries.values())
         return self._listed()
 
     def _listed(self) -> Listing:
         unlisted = self._messages.bases()
+        copies = {entry.uid for entry in self._copies()}
         found = []
         for entry in self._list.entries.values():
             name = self._messages.find(entry.base)
             if name is not None:
                 unlisted.discard(entry.base)
+                if entry.uid in copies:
+                    continue
                 flags = flags_of(name.letters, self._keywords.known)
                 found.append(Message(entry.uid, entry.guid, flags, self._messages.path(entry.base)))
         return Listing(self.uidvalidity, self.next_uid, tuple(found), frozenset(unlisted), self._carried)
@@ -168,7 +174,9 @@ class OpenBox:
         self.load()
         # Two changes within one tick of the clock leave one time, and nothing tells of the second later.
         self._look_twice()
+        self._split_copies()
         is_known = not is_whole and told is not None and self._is_current(told)
+        self._seek(self._changed(told) if told and is_known else self._list.entries.values())
         unlisted = self._unlisted(told if is_known else None)
         if unlisted and may_list:
             new = [Entry(self.next_uid + place, base) for place, base in enumerate(sorted(unlisted))]
@@ -203,10 +211,14 @@ class OpenBox:
         """Raises FileNotFoundError if a new message gets another name at this moment."""
         unlisted = self._unlisted(told)
         found = self._found_since(told, since, keep)
-        is_unsure = bool(found.gone or unlisted & told.unlisted)
+        # New messages are told in the order of their UIDs: whoever hears of one gives out no UID below it.
+        missed = [entry.uid for entry in self._new_lines(told) if not self._messages.has(entry.base)]
+        copied = [each.uid for each in found.messages if len(self._present(_stored(each.guid))) > 1]
+        messages = tuple(each for each in found.messages if each.uid < min((*missed, *copied), default=LAST_UID + 1))
+        is_unsure = bool(missed or copied or found.gone or unlisted & told.unlisted)
         if not is_unsure:
             self._tell(unlisted)
-        return found._replace(unlisted=len(unlisted), gone=frozenset(), unsure=is_unsure)
+        return found._replace(messages=messages, unlisted=len(unlisted), gone=frozenset(), unsure=is_unsure)
 
     def _is_current(self, told: _Told) -> bool:
         """Is it known what has changed since?"""
@@ -238,11 +250,8 @@ class OpenBox:
 
     def _found_since(self, told: _Told, since: int, keep: Keep) -> FoundBox:
         """Messages whose files or lines are others than were told."""
-        assert self._messages.touched is not None
-        known = (self._list.of_base(base) for base in self._messages.touched)
-        new = takewhile(lambda entry: entry.uid > told.last_uid, reversed(self._list.entries.values()))
-        guids = {entry.guid for entry in (*known, *new) if entry is not None}
-        there = {guid: present[-1] for guid in guids if (present := self._present(stored_guid(guid)))}
+        guids = {entry.guid for entry in self._changed(told)}
+        there = {guid: present[0] for guid in guids if (present := self._present(stored_guid(guid)))}
         found = []
         for guid, entry in there.items():
             name, path, text_guid = self._messages.find(entry.base), self._messages.path(entry.base), to_text(guid)
@@ -252,6 +261,16 @@ class OpenBox:
             found.append(Found(entry.uid, text_guid, flags, text))
         gone = frozenset(map(to_text, guids - there.keys()))
         return FoundBox(tuple(sorted(found)), self._carried, is_whole=False, gone=gone)
+
+    def _changed(self, told: _Told) -> list[Entry]:
+        """The lines that are new, and those of files that are others than were told."""
+        assert self._messages.touched is not None
+        known = (self._list.of_base(base) for base in self._messages.touched)
+        return [entry for entry in (*known, *self._new_lines(told)) if entry is not None]
+
+    def _new_lines(self, told: _Told) -> Iterator[Entry]:
+        """The last one first."""
+        return takewhile(lambda entry: entry.uid > told.last_uid, reversed(self._list.entries.values()))
 
     @property
     def _names(self) -> dict[int, str]:
@@ -308,6 +327,7 @@ class OpenBox:
 
     def _perform(self, works: Sequence[BoxWork], find_text: FindText) -> list[Result]:
         self.load()
+        self._split_copies()
         results: list[Result] = []
         for portion in portions(works):
             if results and results[-1].outcome is Outcome.FAILED:
@@ -406,7 +426,7 @@ class OpenBox:
                 self._rename(entry, work)
             except FileNotFoundError:
                 # Somebody renamed it without the lock: where it is now, it gets its flags.
-                self._messages.load(force=True)
+                self._messages.seek({entry.base})
                 if self._messages.find(entry.base) is not None:
                     self._rename(entry, work)
 
@@ -430,19 +450,41 @@ class OpenBox:
         for other in present[:-1]:
             self._messages.remove(other.base)
 
+    def _copies(self) -> list[Entry]:
+        """Messages that have the GUID of one before them. As loaded."""
+        shared = (self._list.of_guid(guid) for guid in self._list.shared_guids)
+        there = ([each for each in same if self._messages.find(each.base) is not None] for same in shared)
+        return [copy for same in there for copy in same[1:]]
+
+    def _split_copies(self) -> None:
+        """A mail program's COPY into the mailbox itself leaves two messages of one GUID, where the nodes know one: the
+        copy, which has the higher UID, gets a GUID of its own, and is a message like any other. While we have the lock.
+        Raises OSError."""
+        copies = self._copies()
+        if copies:
+            guids = {each.uid: guid_of_copy(self.guid, self.uidvalidity, each) for each in copies}
+            self._list.set_guids(guids)
+
     def _present(self, guid: bytes) -> list[Entry]:
-        """The lines with this GUID whose files are there, by UID. Before a line counts as an expunged message's, the
-        folders are listed once more."""
+        """The lines with this GUID whose files are there, by UID. Before a line counts as an expunged message's, its
+        file is sought."""
         known = self._list.of_guid(guid)
         present = [entry for entry in known if self._messages.find(entry.base) is not None]
-        if known and not present and not self._looked_twice:
-            self._look_twice()
+        if known and not present and not self._has_sought:
+            self._has_sought = True
+            self._seek(self._list.entries.values())
             return self._present(guid)
         return present
 
     def _look_twice(self) -> None:
-        self._looked_twice = True
+        self._has_sought = False
         self._messages.load(force=True)
+
+    def _seek(self, lines: Iterable[Entry]) -> None:
+        """Look once more for files of lines that have none."""
+        missed = {entry.base for entry in lines if not self._messages.has(entry.base)}
+        if missed:
+            self._messages.seek(missed)
 
 
 def _stored(guid: str) -> bytes:

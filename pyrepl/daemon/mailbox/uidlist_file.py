@@ -6,7 +6,7 @@ whoever calls anything but `load`.
 
 from __future__ import annotations
 
-from collections.abc import Set
+from collections.abc import Mapping, Set
 from typing import Final, final
 
 from pyrepl.daemon.mailbox.files import Files, replace
@@ -46,6 +46,8 @@ class UidlistFile:
         """By UID, ascending."""
         self._by_guid: dict[bytes, list[Entry]] = {}
         self._by_base: dict[bytes, Entry] = {}
+        self.shared_guids: set[bytes] = set()
+        """GUIDs of several lines, as `of_guid` takes them."""
         self.whole_loads = 0
         """How often it was read as a whole: what was known of it before is void."""
 
@@ -100,6 +102,14 @@ class UidlistFile:
         header = Header(uidvalidity, self.next_uid, guid, extras=self.header.extras)
         self._write(Uidlist(header, tuple(self.entries.values())))
 
+    def set_guids(self, guids: Mapping[int, bytes]) -> None:
+        """Give messages, by UID, other GUIDs, which can stand in a line. On disk when this returns. Raises OSError."""
+        entries = [
+            entry if (guid := guids.get(uid)) is None else Entry(uid, entry.base, guid, entry.extras)
+            for uid, entry in self.entries.items()
+        ]
+        self._write(Uidlist(self.header, tuple(entries)))
+
     def _write(self, whole: Uidlist) -> None:
         data = render(whole)
         replace(self._files, self._path, data, self._path + b".tmp")
@@ -128,7 +138,7 @@ class UidlistFile:
 
     def _take(self, whole: Uidlist, data: bytes, inode: int) -> None:
         self.header, self._inode, self._torn = whole.header, inode, False
-        self.entries, self._by_guid, self._by_base = {}, {}, {}
+        self.entries, self._by_guid, self._by_base, self.shared_guids = {}, {}, {}, set()
         self.whole_loads += 1
         self._note(list(whole.entries))
         self._read_bytes = 0
@@ -143,7 +153,11 @@ class UidlistFile:
     def _note(self, entries: list[Entry]) -> None:
         for entry in entries:
             self.entries[entry.uid] = entry
-            self._by_guid.setdefault(stored_guid(entry.guid), []).append(entry)
+            guid = stored_guid(entry.guid)
+            same = self._by_guid.setdefault(guid, [])
+            same.append(entry)
+            if len(same) > 1:
+                self.shared_guids.add(guid)
             self._by_base[entry.base] = entry
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 
 import pytest
@@ -145,11 +146,20 @@ def _opened(disk: ModelDisk) -> OpenBox:
     return OpenBox(disk, b"/box", GUID, lock, Aside(disk, b"", GUID))
 
 
+def _copy(chance: random.Random, disk: ModelDisk, box: OpenBox, base: bytes) -> None:
+    """As Dovecot does within a mailbox: the copy's line names the GUID of the original."""
+    listing = box.listing()
+    if listing.messages:
+        original = chance.choice(listing.messages)
+        disk.write_new(b"/box/cur/" + base + b":2,S", disk.read(original.path))
+        disk.append(b"/box/dovecot-uidlist", b"%d G%b :%b\n" % (listing.next_uid, original.guid, base))
+
+
 def _change(chance: random.Random, disk: ModelDisk, box: OpenBox, number: int) -> None:
     """Something that a Dovecot does, or we."""
     files = [b"/box/cur/" + name for name in disk.names(b"/box/cur")]
     base, uid = b"m%d" % number, box.listing().next_uid
-    what = chance.choice(["save", "deliver", "flag", "expunge", "work", "move", "remove", "rewrite", "keyword"])
+    what = chance.choice(["save", "deliver", "flag", "expunge", "work", "move", "remove", "rewrite", "keyword", "copy"])
     if what == "save":
         disk.write_new(b"/box/cur/" + base + b":2,", b"x")
         disk.append(b"/box/dovecot-uidlist", b"%d :%b\n" % (uid, base))
@@ -162,6 +172,8 @@ def _change(chance: random.Random, disk: ModelDisk, box: OpenBox, number: int) -
     elif what == "rewrite":
         disk.write_new(b"/box/other", disk.read(b"/box/dovecot-uidlist"))
         disk.rename(b"/box/other", b"/box/dovecot-uidlist")
+    elif what == "copy":
+        _copy(chance, disk, box, base)
     elif files:
         path = chance.choice(files)
         name = path.rpartition(b"/")[2].partition(b":")[0]
@@ -204,3 +216,80 @@ def test_of_what_is_new_the_texts_are_told_and_of_what_is_as_it_was_nothing(disk
     found = box.found(3, True, is_whole=False)
     assert [(each.uid, each.text and each.text.size) for each in found.messages] == [(3, 4)]
     assert len(box.found(1, True, is_whole=True).messages) == 3
+
+
+def test_a_copy_within_the_mailbox_becomes_a_message_of_its_own(disk: ModelDisk, box: OpenBox) -> None:
+    box.perform([_add("a", 1)], lambda work: b"/text")
+    box.found(2, True)
+    _copy(random.Random(1), disk, box, b"copy")
+    assert [message.uid for message in box.listing().messages] == [1], "without the lock"
+    assert box.glance(2).unsure
+    first, second = box.found(1, True, is_whole=False).messages
+    assert (first.uid, first.guid, second.uid, second.flags) == (1, "a", 2, frozenset({"\\Seen"}))
+    assert second.guid != "a" and second.text == first.text
+    assert not box.found(1, True, is_whole=False).messages, "once"
+    box.perform([RemoveMessage("u", "b", "a")], lambda work: None)
+    assert [message.guid for message in box.listing().messages] == [second.guid.encode()]
+
+
+def test_a_copy_is_a_message_of_its_own_before_works_touch_the_original(disk: ModelDisk, box: OpenBox) -> None:
+    box.perform([_add("a", 1)], lambda work: b"/text")
+    _copy(random.Random(1), disk, box, b"copy")
+    box.perform([MoveMessage("u", "b", "a", 5)], lambda work: None)
+    assert [message.uid for message in box.listing().messages] == [2, 5]
+    names = disk.names(b"/box/cur")
+    assert len(names) == 2 and b"copy:2,S" in names
+
+
+def test_copies_get_the_same_guids_again_after_a_crash_before_they_were_on_disk(disk: ModelDisk, box: OpenBox) -> None:
+    box.perform([_add("a", 1)], lambda work: b"/text")
+    for name in (b"copy", b"other"):
+        _copy(random.Random(1), disk, box, name)
+    torn = disk.read(b"/box/dovecot-uidlist")
+    first = _opened(disk).found(9, True)
+    disk.write_new(b"/box/before", torn)
+    disk.rename(b"/box/before", b"/box/dovecot-uidlist")
+    again = _opened(disk).found(9, True)
+    assert first == again and len({each.guid for each in again.messages}) == 3
+
+
+def _missing_once(disk: ModelDisk, name: bytes, after: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A listing of cur/ misses a file, as it does while that is renamed; so many listings before it are whole."""
+    whole, seen = disk.names, itertools.count()
+
+    def names(path: bytes) -> list[bytes]:
+        found = whole(path)
+        return [each for each in found if each != name] if path.endswith(b"cur") and next(seen) == after else found
+
+    monkeypatch.setattr(disk, "names", names)
+
+
+@pytest.mark.parametrize("is_whole", [True, False])
+@pytest.mark.parametrize("after", [0, 1])
+def test_a_file_that_one_listing_misses_is_not_gone(
+    disk: ModelDisk, box: OpenBox, is_whole: bool, after: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    box.perform([_add("a", 1), _add("b", 2)], lambda work: b"/text")
+    box.found(3, True)
+    disk.rename(b"/box/cur/a:2,", b"/box/cur/a:2,F")
+    _missing_once(disk, b"a:2,F", after, monkeypatch)
+    found = box.found(3, True, is_whole=is_whole)
+    assert not found.gone and found.messages[0].flags == frozenset({"\\Flagged"})
+    disk.rename(b"/box/cur/a:2,F", b"/box/cur/a:2,S")
+    _missing_once(disk, b"a:2,S", after, monkeypatch)
+    box.perform([SetFlags("u", "b", "a", ("\\Answered",))], lambda work: None)
+    assert b"a:2,R" in disk.names(b"/box/cur")
+
+
+def test_a_glance_tells_no_message_before_one_with_a_lower_uid(disk: ModelDisk, box: OpenBox) -> None:
+    """Who hears of a message gives out no UID below it: the other one would have to move."""
+    box.perform([_add("a", 1)], lambda work: b"/text")
+    box.found(2, True)
+    disk.append(b"/box/dovecot-uidlist", b"2 :b\n3 :c\n")
+    disk.write_new(b"/box/cur/c:2,", b"x")
+    disk.rename(b"/box/cur/a:2,", b"/box/cur/a:2,S")
+    glance = box.glance(2)
+    assert glance.unsure and [each.uid for each in glance.messages] == [1]
+    disk.write_new(b"/box/cur/b:2,", b"x")
+    glance = box.glance(2)
+    assert not glance.unsure and [each.uid for each in glance.messages] == [1, 2, 3]
