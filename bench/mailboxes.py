@@ -75,8 +75,9 @@ def _rounds(lab: Lab, delay_s: float, rounds: int, once: Callable[[Pair], dict[s
         with cluster.client("a") as here, cluster.client("b") as there:
             here.create(USER, "INBOX")
             there.check()
-            with MailboxClient(address=(HOST, link.port), secret=SECRET.encode()) as far:
-                for _ in range(rounds):
+            for _ in range(rounds):
+                # It says nothing for most of a round, for longer than a mail process may.
+                with MailboxClient(address=(HOST, link.port), secret=SECRET.encode()) as far:
                     _add(found, once(Pair(here, there, far)))
         for node in cluster.nodes.values():
             node.terminate()
