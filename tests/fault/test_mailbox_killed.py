@@ -13,7 +13,7 @@ from pathlib import Path
 from tests.fault.mailbox_adder import STEP, open_store
 from tests.house.source import ROOT
 from tests.peers.dovecot import Dovecot, owner
-from tests.peers.lab import die_with_parent
+from tests.peers.lab import die_with_parent, wait_until
 
 KILLS = 15
 
@@ -44,6 +44,20 @@ def _seen(dovecot: Dovecot) -> dict[int, str]:
     return {int(said[1]): said[2].decode() for said in found if said}
 
 
+def _seen_with(dovecot: Dovecot, guids: set[str]) -> dict[int, str]:
+    """What it shows once these are there. A message whose file came back after its line was taken for an expunged one's
+    is shown by no look before the second."""
+    seen: dict[int, str] = {}
+
+    def has_all() -> bool:
+        seen.clear()
+        seen.update(_seen(dovecot))
+        return guids <= set(seen.values())
+
+    wait_until("the Dovecot shows all that was told as done", has_all)
+    return seen
+
+
 def _wanted(number: int) -> dict[int, str]:
     """What a message is in the end; nothing if it went."""
     uid = number * STEP + (STEP // 2 if number % 3 == 0 else 0)
@@ -53,8 +67,8 @@ def _wanted(number: int) -> dict[int, str]:
 def _as_dovecot_has_it(done: dict[int, str], seen: dict[int, str], first: int) -> dict[int, str]:
     """The first message of a run was under way at the kill before. If its line was there then and its file was not, the
     Dovecot that looked had an expunged message, and gave another UID to the file that came later."""
-    guid, least = f"G{first}", first * STEP
-    given = {uid: guid for uid in range(least, least + STEP) if seen.get(uid) == guid}
+    guid = f"G{first}"
+    given = {uid: guid for uid in seen if uid >= first * STEP and seen[uid] == guid}
     if guid not in done.values() or len(given) != 1:
         return done
     return {uid: other for uid, other in done.items() if other != guid} | given
@@ -75,7 +89,7 @@ def test_killed_at_any_moment() -> None:
                 done |= _wanted(number)
             last = said
             _give(root, owner().pw_uid, owner().pw_gid)
-            seen = _seen(dovecot)
+            seen = _seen_with(dovecot, set(done.values()))
             done = _as_dovecot_has_it(done, seen, first)
             under_way = {uid: guid for uid, guid in seen.items() if uid not in done}
             assert {uid: guid for uid, guid in seen.items() if uid in done} == done
