@@ -257,15 +257,20 @@ class MaildirStore:
         return tuple(read_text(self._files, path, piece) for path, piece in zip(paths, order.pieces, strict=True))
 
     def text(self, user: str, guid: str, but: bytes = b"") -> bytes | None:
-        """The path of a message's text, from any mailbox of the user but the one with the GUID `but`; None if it is
-        nowhere. Raises NotThere, OSError, CorruptData."""
-        boxes = self._asked(user)
-        for place in boxes.places():
-            if place.guid != but:
-                path = self._with_box(user, boxes, place.guid, lambda box: _loaded(box).text(guid))
-                if path is not None:
-                    return path
-        return None
+        """As `texts`, of one message; None if it is nowhere."""
+        return self.texts(user, [guid], but).get(guid)
+
+    def texts(self, user: str, guids: Iterable[str], but: bytes = b"") -> dict[str, bytes]:
+        """The paths of messages' texts, from any mailbox of the user but the one with the GUID `but`. Raises NotThere,
+        OSError, CorruptData."""
+        boxes, wanted = self._asked(user), list(guids)
+        found: dict[str, bytes] = {}
+        for place in boxes.places() if wanted else ():
+            if wanted and place.guid != but:
+                paths = self._with_box(user, boxes, place.guid, partial(OpenBox.texts, guids=wanted))
+                found |= {guid: path for guid, path in zip(wanted, paths, strict=True) if path is not None}
+                wanted = [guid for guid in wanted if guid not in found]
+        return found
 
     def readable_text(self, user: str, guid: str) -> bytes | None:
         """As `text`; where that cannot be read, or its mailbox was not written yet, as it came. Raises OSError."""
@@ -293,11 +298,8 @@ class MaildirStore:
         return [DONE] * len(works)
 
     def _perform_in(self, user: str, boxes: UserBoxes, guid: bytes, works: list[BoxWork]) -> list[Result]:
-        elsewhere = {
-            work.guid: self.text(user, work.guid, but=guid)
-            for work in works
-            if isinstance(work, AddMessage) and not work.text
-        }
+        without = (work.guid for work in works if isinstance(work, AddMessage) and not work.text)
+        elsewhere = self.texts(user, without, but=guid)
         copies = [
             (work.at, work.guid, path)
             for work in works
@@ -307,7 +309,7 @@ class MaildirStore:
             self.drop.keep(copies)
 
         def find_text(work: AddMessage | MendMessage) -> bytes | None:
-            return self._find_text(user, guid, work) if work.text else elsewhere[work.guid]
+            return self._find_text(user, guid, work) if work.text else elsewhere.get(work.guid)
 
         changing = [(work.guid, _changing(work)) for work in works if isinstance(work, _FLAGGING)]
         if changing:
@@ -414,8 +416,3 @@ def _batches(works: Sequence[Work]) -> Iterator[tuple[tuple[str, str], list[Work
 
     for (user, box, _), batch in groupby(works, key):
         yield (user, box), list(batch)
-
-
-def _loaded(box: OpenBox) -> OpenBox:
-    box.load()
-    return box
