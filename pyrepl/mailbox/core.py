@@ -277,7 +277,7 @@ class Core:
 
     def tell(self, peer: str, op: Op, tag: str = UNTAGGED) -> None:
         """An op for a member, with its text if we have it."""
-        has_text = isinstance(op, Save) and bool(self.rows.homes(op.user, op.guid))
+        has_text = isinstance(op, Save) and self.rows.home(op.user, op.guid) is not None
         self.send(peer, op, tag, (op.user, op.guid) if isinstance(op, Save) and has_text else None)
 
     def hear(self, peer: str, tag: str, op: Op, text: str) -> None:
@@ -432,7 +432,7 @@ class Core:
         for each in due:
             op = each.op
             for guid in _guids(op) if not each.text else ():
-                if not self.rows.homes(op.user, guid) and (op.user, guid) not in self.texts:
+                if self.rows.home(op.user, guid) is None and (op.user, guid) not in self.texts:
                     assert op.at is not None
                     self.lacking[op.at] = (op.user, guid)
                     return False

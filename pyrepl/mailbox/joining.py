@@ -73,7 +73,7 @@ class Joiner:
         """Is it a message that no mailbox of the user has here?"""
         row = theirs.row
         is_new = row is not None and self.rows.message(box, row.guid) is None and bool(self._new_dots(row))
-        return is_new and not self.rows.homes(user, theirs.guid)
+        return is_new and self.rows.home(user, theirs.guid) is None
 
     def message(
         self, user: str, box: str, theirs: Known, text: Text, held: Mapping[str, int], effects: Effects

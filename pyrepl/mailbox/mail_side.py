@@ -115,7 +115,7 @@ class MailSide:
             self.saving.lock(client, tag, box, command, now)
         elif isinstance(command, Unlock):
             self.saving.unlock(client, box.guid, now)
-        elif isinstance(command, Save) and not text and not self.core.rows.homes(command.user, command.guid):
+        elif isinstance(command, Save) and not text and self.core.rows.home(command.user, command.guid) is None:
             self.core.reply(client, tag, No(reason=Reason.NOUID, why="no mailbox of the user has this message"))
         elif isinstance(command, Save):
             self.saving.save(client, tag, box, command.replaced(box=by_guid(box)), text, now)
@@ -133,11 +133,11 @@ class MailSide:
         return None if guid is None else rows.box(guid)
 
     def _fetch(self, client: str, tag: str, fetch: Fetch) -> None:
-        homes = self.core.rows.homes(fetch.user, fetch.guid)
-        if not homes:
+        home = self.core.rows.home(fetch.user, fetch.guid)
+        if home is None:
             self.core.reply(client, tag, No(reason=Reason.NOUID))
             return
-        answer = Ok(size=homes[0].size, received=homes[0].received, sum=homes[0].sums)
+        answer = Ok(size=home.size, received=home.received, sum=home.sums)
         self.core.reply(client, tag, answer, (fetch.user, fetch.guid))
 
     # Transactions

@@ -136,8 +136,7 @@ class Merger:
             return
         landing = self._land(box, op, self._new(box, op, op.guids), effects)
         for guid, uid in zip(op.guids, walk(op.touids, MOST_IN_OP)):
-            homes = self.rows.homes(op.user, guid)
-            what = homes[0] if homes else texts.get(guid) or NO_TEXT
+            what = self.rows.home(op.user, guid) or texts.get(guid) or NO_TEXT
             row = MessageRow(
                 *(box.guid, guid, uid, op.token or Token(0, 0), (_dot(op),), what.size, what.received),
                 flags=from_set(op.flags, _stamp(op)),

@@ -120,12 +120,11 @@ class Resync:
         peer.tells(ack.held, self.core.causal.held)
 
     def hear_fetch(self, peer: str, tag: str, fetch: Fetch) -> None:
-        homes = self.core.rows.homes(fetch.user, fetch.guid)
-        if not homes:
+        home = self.core.rows.home(fetch.user, fetch.guid)
+        if home is None:
             self.core.send(peer, No(reason=Reason.NOUID, held=self.core.journal.vector()), tag)
             return
-        row = homes[0]
-        answer = Ok(size=row.size, received=row.received, sum=row.sums)
+        answer = Ok(size=home.size, received=home.received, sum=home.sums)
         self.core.send(peer, answer, tag, (fetch.user, fetch.guid))
 
     def answered(self, peer: Peer, tag: str, answer: Command, text: str = "") -> None:
@@ -151,7 +150,7 @@ class Resync:
         """Ask for the texts without which ops cannot be applied: their origin first, then whoever can be reached."""
         busy = {fetching.at for fetching in self._fetching.values()}
         for at, what in list(self.core.lacking.items()):
-            if what in self.core.texts or self.core.rows.homes(*what):
+            if what in self.core.texts or self.core.rows.home(*what) is not None:
                 del self.core.lacking[at]
             elif at not in busy:
                 self._fetch(at, what)

@@ -143,8 +143,8 @@ class Rows(Protocol):
     def messages_by_guid(self, box: str, after: str, upto: str, most: int) -> list[MessageRow]:
         """The first `most` with a GUID above `after`, and not above `upto` if that is not "", by GUID."""
 
-    def homes(self, user: str, guid: str) -> list[MessageRow]:
-        """Wherever the user has this GUID, by the mailbox's GUID."""
+    def home(self, user: str, guid: str) -> MessageRow | None:
+        """Where the user has this GUID: of several mailboxes in that with the first GUID."""
 
     def put_message(self, row: MessageRow) -> None: ...
 

@@ -64,12 +64,10 @@ class MessageTable:
     def messages_by_guid(self, box: str, after: str, upto: str, most: int) -> list[MessageRow]:
         return self._messages(_BY_GUID, box, after, upto, upto, most)
 
-    def homes(self, user: str, guid: str) -> list[MessageRow]:
-        return self._messages(
-            "JOIN boxes ON boxes.guid = messages.box WHERE messages.guid = ? AND boxes.user = ? ORDER BY box",
-            guid,
-            user,
-        )
+    def home(self, user: str, guid: str) -> MessageRow | None:
+        which = "JOIN boxes ON boxes.guid = messages.box WHERE messages.guid = ? AND boxes.user = ?"
+        found = self._messages(f"{which} ORDER BY box LIMIT 1", guid, user)
+        return found[0] if found else None
 
     def put_message(self, row: MessageRow) -> None:
         key = (row.box, row.guid)

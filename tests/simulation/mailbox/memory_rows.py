@@ -176,10 +176,10 @@ class MemoryRows:
     def unplaced(self, box: str) -> list[MessageRow]:
         return list(takewhile(lambda row: row.uid == UNPLACED, self._in_order(box)))
 
-    def homes(self, user: str, guid: str) -> list[MessageRow]:
+    def home(self, user: str, guid: str) -> MessageRow | None:
         tables = self._messages
         having = (box for box in self._guids() if guid in tables.get(box, ()))
-        return [tables[box][guid] for box in having if self._boxes[box].user == user]
+        return next((tables[box][guid] for box in having if self._boxes[box].user == user), None)
 
     def put_message(self, row: MessageRow) -> None:
         table = self._messages.setdefault(row.box, {})

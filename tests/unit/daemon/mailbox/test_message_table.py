@@ -55,13 +55,13 @@ def test_a_changed_message_is_put_again_and_a_dropped_one_is_none(rows: SqliteRo
     assert list(rows.messages(BOX)) == []
 
 
-def test_homes_are_those_of_one_user(rows: SqliteRows) -> None:
+def test_a_home_is_one_of_the_user(rows: SqliteRows) -> None:
     for box, user in ((BOX, "alice"), (OTHER, "alice"), ("2" * 32, "bob")):
         rows.put_box(BoxRow(box, user, box, Stamp(1, "a"), 1))
         rows.put_message(_at(3, "G1", box))
     rows.put_message(_at(4, "G2"))
-    assert [row.box for row in rows.homes("alice", "G1")] == [BOX, OTHER]
-    assert rows.homes("carol", "G1") == []
+    homes = {user: rows.home(user, "G1") for user in ("alice", "bob", "carol")}
+    assert {user: home and home.box for user, home in homes.items()} == {"alice": BOX, "bob": "2" * 32, "carol": None}
 
 
 def test_what_is_gone(rows: SqliteRows) -> None:
