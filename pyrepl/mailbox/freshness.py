@@ -4,11 +4,14 @@ A node whose disk was lost does not know how it voted, so a vote of its could be
 fresh until, whatever comes first:
 
 - a member that is not fresh has told it all ops, or all of its state (SYNC was answered, resync.py), and they are
-  applied;
+  applied; and it knows in which epochs it may have voted;
 - it is linked to a majority, itself included, of which all are fresh: the cluster is a new one.
 
-A witness has nothing to be told: for it, links to a majority are enough. What others say of themselves (`fresh=` of
-HELLO) is as of the link's beginning.
+A witness has nothing to be told: for it, links to a majority and the epochs are enough.
+
+An epoch in which its vote made a root is known to the rest of a majority. So it has to hear of the epochs of so many
+that every majority has one of them, and votes in later epochs alone; or of all members, where others are fresh too.
+What others say of themselves (`fresh=` and `epoch=` of HELLO) is as of the link's beginning.
 
 Nor does it know which masterships it held, and which UIDs it gave out that nobody else heard of. So while it is fresh
 it takes no mastership, gives out no UID but in mailboxes that it has made since, and does not say that it is clear of
@@ -41,6 +44,8 @@ class Freshness:
         self._root: Final = mastering.root
         self._linked: Final[dict[str, bool]] = {}
         """Member -> is it fresh?"""
+        self._heard: Final[set[str]] = set()
+        """Members that were not fresh, and told their epochs."""
         self._told: dict[str, int] | None = None
         """What a member that is not fresh had when it had told all; None before that."""
         self._told_by = ""
@@ -49,11 +54,16 @@ class Freshness:
         elif self._root.is_fresh:
             core.note("fresh", core.name)
 
-    def link_up(self, peer: str, is_fresh: bool) -> None:
+    def link_up(self, peer: str, now: float, *, is_fresh: bool, epoch: int) -> None:
         self._linked[peer] = is_fresh
+        if not is_fresh:
+            self._heard.add(peer)
+        if self._root.is_fresh:
+            self._root.pass_epochs(epoch, now)
         members = self._mastering.members
         is_new = all(self._linked.values())
-        if (is_new or self._core.name in members.witnesses) and 1 + len(self._linked) >= members.majority:
+        is_witness = self._core.name in members.witnesses and self._knows_epochs()
+        if (is_new or is_witness) and 1 + len(self._linked) >= members.majority:
             self._end("with a majority of new ones" if is_new else "as a witness")
 
     def link_down(self, peer: str) -> None:
@@ -67,9 +77,19 @@ class Freshness:
     def review(self) -> None:
         """Is all applied that was told?"""
         held = self._core.causal.held
-        if self._told is not None and all(held.get(origin, 0) >= seq for origin, seq in self._told.items()):
+        if (
+            self._told is not None
+            and self._knows_epochs()
+            and all(held.get(origin, 0) >= seq for origin, seq in self._told.items())
+        ):
             self._end(f"by {self._told_by}")
             self._pass_lost_uids()
+
+    def _knows_epochs(self) -> bool:
+        """Nothing that is not known can tell of an epoch in which this node may have voted."""
+        members = self._mastering.members
+        count = len(members.names)
+        return len(self._heard) > count - members.majority or len(self._linked) == count - 1
 
     def _pass_lost_uids(self) -> None:
         blocks, place = self._mastering.blocks, self._mastering.members.place(self._core.name)

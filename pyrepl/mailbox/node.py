@@ -189,9 +189,9 @@ class Node:
             self.aligning.client_gone(client)
         self._finish(now)
 
-    def link_up(self, peer: str, now: float, *, is_fresh: bool = False) -> None:
-        """A member can be talked to. `is_fresh`: it said that it has no data."""
-        self.freshness.link_up(peer, is_fresh)
+    def link_up(self, peer: str, now: float, *, is_fresh: bool = False, epoch: int = 0) -> None:
+        """A member can be talked to. `is_fresh`: it said that it has no data; `epoch`: the highest one it knows."""
+        self.freshness.link_up(peer, now, is_fresh=is_fresh, epoch=epoch)
         if peer in self.core.peers:
             self.resync.link_up(self.core.peers[peer])
         self.mastering.link(peer, True, now, is_fresh=is_fresh)

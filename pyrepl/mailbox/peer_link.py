@@ -26,17 +26,25 @@ from pyrepl.mailbox.verbs import Auth, Hello, Side
 
 class Introduction(NamedTuple):
     """Who this node is. `nonce`: 32 or more hexadecimal digits that were never used before. `is_fresh`: it has no data
-    yet."""
+    yet. `epoch`: the highest one that it knows."""
 
     node: str
     members: Members
     secret: bytes
     nonce: str
     is_fresh: bool = False
+    epoch: int = 0
 
     def hello(self) -> Hello:
         digest = self.members.digest()
-        return Hello(node=self.node, proto=PROTO, members=digest, nonce=self.nonce, fresh=self.is_fresh)
+        return Hello(
+            node=self.node,
+            proto=PROTO,
+            members=digest,
+            nonce=self.nonce,
+            epoch=self.epoch,
+            fresh=self.is_fresh,
+        )
 
 
 @final
@@ -78,7 +86,7 @@ class PeerLink(Talk):
             self.say(self._greeting.proof(), UNTAGGED, now)
         theirs = self._greeting.theirs
         assert theirs is not None
-        self._tell(Opened(node=self.peer, is_fresh=theirs.fresh))
+        self._tell(Opened(node=self.peer, is_fresh=theirs.fresh, epoch=theirs.epoch))
 
     def _bad(self, bad: BadLine, now: float) -> None:
         raise PeerError(bad.why)

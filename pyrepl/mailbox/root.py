@@ -266,6 +266,11 @@ class Root:
         if self.state is RootState.ROOT:
             self._probe(now)
 
+    def pass_epochs(self, epoch: int, now: float) -> None:
+        """Up to this epoch the node may have voted, and does not know how: it votes in later ones alone."""
+        if epoch > self.epoch:
+            self._follow(ClusterRow(epoch), now)
+
     def force(self, now: float) -> None:
         """The operator states that the others are dead: root without a majority."""
         self.row = ClusterRow(self.epoch + FORCED_EPOCHS, "", self.name)

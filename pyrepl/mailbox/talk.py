@@ -44,6 +44,8 @@ class Opened(Frozen):
     user: str = ""
     is_fresh: bool = False
     """The node has no data yet."""
+    epoch: int = 0
+    """The highest one that the node knew when the greeting began."""
 
 
 class Came(Frozen):

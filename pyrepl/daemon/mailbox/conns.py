@@ -329,7 +329,7 @@ class Conns:
             before.close("it was replaced by a newer one")
         if not conn.talk.is_over:
             self.links[peer] = conn
-            node.link_up(peer, now, is_fresh=opened.is_fresh)
+            node.link_up(peer, now, is_fresh=opened.is_fresh, epoch=opened.epoch)
 
     def _link_down(self, conn: TalkConn, peer: str, node: Node, now: float) -> None:
         if self.links.get(peer) is conn:

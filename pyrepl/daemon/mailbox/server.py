@@ -204,8 +204,10 @@ class MailboxServer(Service):
 
     def _introduction(self) -> Introduction:
         keeping = self.conns.keeping
-        is_fresh = keeping is not None and keeping.driver.node.mastering.root.is_fresh
-        return Introduction(self.conf.name, self.conf.members, self.conf.secret, self._randomness.replid(), is_fresh)
+        root = None if keeping is None else keeping.driver.node.mastering.root
+        is_fresh, epoch = (False, 0) if root is None else (root.is_fresh, root.epoch)
+        nonce = self._randomness.replid()
+        return Introduction(self.conf.name, self.conf.members, self.conf.secret, nonce, is_fresh, epoch)
 
     def _admit(self, wire: Wire) -> None:
         """Somebody came by the port: a node, or a mail process, as its first line will say."""

@@ -84,8 +84,12 @@ class Cluster:
 
     def link(self, one: str, other: str) -> None:
         self.up.add(frozenset((one, other)))
+        # Both say HELLO before either hears the other's.
+        roots = {peer: self.nodes[peer].mastering.root for peer in (one, other)}
+        said = {peer: (root.is_fresh, root.epoch) for peer, root in roots.items()}
         for mine, peer in ((one, other), (other, one)):
-            self.nodes[mine].link_up(peer, self.now, is_fresh=self.nodes[peer].mastering.root.is_fresh)
+            is_fresh, epoch = said[peer]
+            self.nodes[mine].link_up(peer, self.now, is_fresh=is_fresh, epoch=epoch)
             self._after(mine)
         self.settle()
 

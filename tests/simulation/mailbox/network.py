@@ -29,7 +29,8 @@ class Connection:
 
 
 class Network:
-    """All connections. `deliver` and `link` are told what happens, at the time it does."""
+    """All connections. `deliver`, `meet` and `part` are told what happens, at the time it does: `meet` of a connection,
+    `part` of each of its ends that is alive."""
 
     def __init__(self, rng: random.Random, names: list[str], schedule: Schedule, now: Callable[[], float]) -> None:
         self._rng = rng
@@ -40,7 +41,8 @@ class Network:
         both_ways = ((ends, each) for each in self.connections.values() for ends in (each.ends, each.ends[::-1]))
         self._between = dict(both_ways)
         self.deliver: Callable[[str, str, str, Command, str], None] = lambda *_: None
-        self.link: Callable[[str, str, bool], None] = lambda *_: None
+        self.meet: Callable[[str, str], None] = lambda *_: None
+        self.part: Callable[[str, str], None] = lambda *_: None
         self.is_alive: Callable[[str], bool] = lambda name: True
 
     def of(self, one: str, other: str) -> Connection:
@@ -85,7 +87,7 @@ class Network:
         connection.number += 1
         for one, other in (connection.ends, connection.ends[::-1]):
             if self.is_alive(one):
-                self.link(one, other, False)
+                self.part(one, other)
 
     def heal(self, one: str, other: str) -> None:
         connection = self.of(one, other)
@@ -103,5 +105,4 @@ class Network:
                 connection.is_up = True
                 connection.number += 1
                 connection.free_at = dict.fromkeys(connection.free_at, self._now())
-                self.link(one, other, True)
-                self.link(other, one, True)
+                self.meet(one, other)

@@ -6,6 +6,7 @@ import heapq
 import random
 from collections import Counter
 from collections.abc import Callable, Iterable
+from functools import partial
 
 from pyrepl.mailbox.answers import No, Ok, Reason
 from pyrepl.mailbox.entries import Pages
@@ -67,7 +68,7 @@ class World:
         self.hosts = {name: Host(name, rng.uniform(0.9, 1.1), self.uids) for name in names}
         self.network = Network(rng, names, self.at, lambda: self.now)
         self.network.deliver = self._deliver
-        self.network.link = self._link
+        self.network.meet, self.network.part = self._meet, self._part
         self.network.is_alive = lambda name: self.hosts[name].node is not None
         self.on_reply: Callable[[str, Reply], None] = lambda host, reply: None
         self.on_crash: Callable[[str], None] = lambda host: None
@@ -282,13 +283,16 @@ class World:
         if came:
             self.call(host.name, hear)
 
-    def _link(self, one: str, other: str, is_up: bool) -> None:
-        if is_up:
-            other_node = self.hosts[other].node
-            is_fresh = other_node is not None and other_node.mastering.root.is_fresh
-            self.call(one, lambda node, now: node.link_up(other, now, is_fresh=is_fresh))
-        else:
-            self.call(one, lambda node, now: node.link_down(other, now))
+    def _meet(self, one: str, other: str) -> None:
+        """Both say HELLO before either hears the other's."""
+        nodes = {name: self.hosts[name].node for name in (one, other)}
+        roots = {name: node.mastering.root for name, node in nodes.items() if node is not None}
+        said = {name: (root.is_fresh, root.epoch) for name, root in roots.items()}
+        for mine, peer in ((one, other), (other, one)):
+            self.call(mine, partial(_link_up, peer, *said.get(peer, (False, 0))))
+
+    def _part(self, one: str, other: str) -> None:
+        self.call(one, lambda node, now: node.link_down(other, now))
 
     # What must hold at any time
 
@@ -322,3 +326,7 @@ class World:
                 theirs = node.mastering.tracker.boxes.get(guid)
                 if theirs is not None and theirs.is_ours:
                     raise Violation("I6", f"{guid[:6]} is held by {host.name} and {other.name}")
+
+
+def _link_up(peer: str, is_fresh: bool, epoch: int, node: Node, now: float) -> None:
+    node.link_up(peer, now, is_fresh=is_fresh, epoch=epoch)

@@ -94,5 +94,5 @@ def test_nothing_is_heard_before_the_proof() -> None:
 
 
 def test_a_node_without_data_says_so() -> None:
-    a, b = met(introduction("a")._replace(is_fresh=True), introduction("b"))
-    assert a.events() == [Opened(node="b")] and b.events() == [Opened(node="a", is_fresh=True)]
+    a, b = met(introduction("a")._replace(is_fresh=True), introduction("b")._replace(epoch=7))
+    assert a.events() == [Opened(node="b", epoch=7)] and b.events() == [Opened(node="a", is_fresh=True)]
