@@ -195,13 +195,13 @@ class Resync:
             return
         self._look_at = now + LOOK_S
         self.pulling.tick(now)
+        self._review_lost(now)
         # Whoever had not the text may have it by now.
         self._refused.clear()
         if now >= self._forgive_at:
             self._forgive_at = now + WRONG_PAUSE_S
             self._wrong.clear()
             self.pulling.forgive()
-        self._review_lost(now)
         vector = self.core.journal.vector()
         for peer in self.core.peers.values():
             if peer.is_up and vector != self._told_held:
@@ -210,13 +210,18 @@ class Resync:
         self._told_held = vector
 
     def _review_lost(self, now: float) -> None:
-        """Is what rows show all that there will ever be of some ops?"""
-        lost = self._lost()
-        if not lost:
+        """Is what rows show all that there will ever be of some ops, or has nobody their texts?"""
+        lost, without_text = self._lost(), self._without_text()
+        if not lost and not without_text:
             self._lost_since = float("inf")
         elif now >= (since := min(self._lost_since, now)) + self._lost_s:
-            self.core.note("ops_lost", " ".join(f"{dot.origin}:{dot.seq}" for dot in lost))
-            self.core.jump(lost)
+            self.core.note("ops_lost", " ".join(f"{dot.origin}:{dot.seq}" for dot in (*lost, *without_text)))
+            if lost:
+                self.core.jump(lost)
+            for at in without_text:
+                # As of a message that was expunged before it came: so the other ops of its origin are not lost as well.
+                self.core.texts[self.core.lacking.pop(at)] = None
+            self.core.drain()
             self._lost_since = float("inf")
         else:
             self._lost_since = since
@@ -224,13 +229,32 @@ class Resync:
     def _lost(self) -> Vector:
         """Ops that came by state in part, and that nobody has; none while somebody cannot be asked."""
         held, peers = self.core.causal.held, self.core.peers.values()
-        if not self.core.journal.ahead or self.pulling.peer or self._syncing or not all(peer.is_up for peer in peers):
+        if not self.core.journal.ahead or not self._could_ask_all():
             return ()
         return tuple(
             Dot(origin, seq)
             for origin, seq in sorted(self.core.journal.ahead.items())
             if held.get(origin, 0) < seq and all(peer.held.get(origin, 0) <= held.get(origin, 0) for peer in peers)
         )
+
+    def _without_text(self) -> list[Dot]:
+        """Ops that came without their texts, which nobody has, as nobody has applied these ops: the disk of their
+        origin is gone. None while somebody cannot be asked."""
+        if not self.core.lacking or not self._could_ask_all():
+            return []
+        peers = self.core.peers.values()
+        names = {peer.name for peer in peers}
+        return [
+            at
+            for at in sorted(self.core.lacking)
+            if self._refused.get(at, set()) >= names
+            and not any((at, name) in self._wrong for name in names)
+            and all(peer.held.get(at.origin, 0) < at.seq for peer in peers)
+        ]
+
+    def _could_ask_all(self) -> bool:
+        """Is everybody there, and did all say what they have?"""
+        return not self.pulling.peer and not self._syncing and all(peer.is_up for peer in self.core.peers.values())
 
     def _compare(self, peer: Peer) -> None:
         """Ask for what the peer had a second ago, and we still lack."""

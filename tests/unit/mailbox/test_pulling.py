@@ -12,7 +12,7 @@ from pyrepl.mailbox.pulling import PAUSE_S, SILENT_S, SILENT_TEXT_S, Resynced
 from pyrepl.mailbox.resync import LOST_S
 from pyrepl.mailbox.rows import ClusterRow
 from pyrepl.mailbox.sending import Notice
-from pyrepl.mailbox.verbs import Command, Entry, Fetch, Message, State
+from pyrepl.mailbox.verbs import Command, Entry, Fetch, Message, Save, State, Store
 from pyrepl.mailbox.words import Box, Dot, Stamp
 from tests.scenario.mailbox.cluster import Cluster, ready, save
 from tests.simulation.mailbox.memory_rows import MemoryRows
@@ -387,3 +387,26 @@ def test_l8_a_text_that_the_member_has_damaged_is_asked_of_another(is_anywhere: 
         del cluster.hears["b"]
         cluster.run(61.0)
         assert cluster.rows["b"].held() == cluster.rows["a"].held(), "it is asked again"
+
+
+def test_an_op_whose_text_nobody_has_any_more_is_given_up_and_those_behind_it_are_not() -> None:
+    cluster = ready("ab")
+    b = cluster.nodes["b"]
+    box = Box(box_of(cluster), True)
+    seq = cluster.rows["a"].held()["a"]
+    lost = Save(user="alice", box=box, uid=9, guid="G9", size=4, received=1, modseq=50, at=Dot("a", seq + 1))
+    kept = Store(user="alice", box=box, guids=("G9",), add=("work",), modseq=51, at=Dot("a", seq + 2))
+    for op in (lost, kept):
+        b.hear("a", "*", op, "", cluster.now)
+    cluster.crash("a")
+    cluster.rows["a"], cluster.stores["a"] = MemoryRows(), ModelStore(cluster.uids)
+    cluster.rows["a"].put_cluster(ClusterRow(origin="a~5", is_fresh=True))
+    b.core.notices()
+    cluster.start("a")
+    cluster.run(2 * LOST_S - 2)
+    assert b.core.causal.held["a"] == seq and "ops_lost" not in [notice.name for notice in b.core.notices()]
+    cluster.run(6.0)
+    assert [notice.about for notice in b.core.notices() if notice.name == "ops_lost"] == [f"a:{seq + 1}"]
+    cluster.run(5.0)
+    held = cluster.rows["a"].held()
+    assert held == cluster.rows["b"].held() and held["a"] == seq + 2 and cluster.views() == [{}, {}]
