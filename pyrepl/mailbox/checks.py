@@ -106,7 +106,8 @@ class Checks:
         self._heard.append(_Heard(peer, tag, check.user, check.held, check.login))
 
     def answered(self, peer: Peer, tag: str, answer: Command, now: float) -> None:
-        """A member answered. One that refuses is as one that cannot be reached in time."""
+        """A member answered. One that refuses is as one that cannot be reached in time. What its clients have seen of
+        ops that it has not applied is waited for, and acknowledges nothing: the rest of them is still to come."""
         if not isinstance(answer, Ok):
             return
         peer.tells(answer.held, self.core.causal.held)
@@ -115,7 +116,7 @@ class Checks:
         asked = self._asked.get(tag)
         if asked is not None:
             asked.waits_for.discard(peer.name)
-            for dot in answer.held:
+            for dot in (*answer.held, *answer.ahead):
                 asked.needs[dot.origin] = max(dot.seq, asked.needs.get(dot.origin, 0))
 
     def link_down(self, peer: str) -> None:
@@ -160,7 +161,8 @@ class Checks:
             if self._covers({dot.origin: dot.seq for dot in heard.needs}) and self._is_settled(heard.user):
                 self._heard.remove(heard)
                 clock = self._clock.read(now) if heard.wants_clock else None
-                self.core.send(heard.peer, Ok(held=self.core.journal.seen(), modseq=clock), heard.tag)
+                held, ahead = self.core.journal.vector(), self.core.journal.beyond()
+                self.core.send(heard.peer, Ok(held=held, ahead=ahead, modseq=clock), heard.tag)
 
     def _covers(self, needs: dict[str, int]) -> bool:
         held = self.core.causal.held

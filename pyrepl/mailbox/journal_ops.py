@@ -71,6 +71,10 @@ class Journal:
         """Everything that is applied here."""
         return vector(self.causal.held)
 
+    def beyond(self) -> Vector:
+        """What rows show above that: of such an op perhaps a part."""
+        return vector(self.ahead)
+
     def seen(self) -> Vector:
         """Everything that clients may have seen the effects of."""
         return vector(self._seen())

@@ -21,7 +21,6 @@ from pyrepl.mailbox.answers import No, Ok, Reason
 from pyrepl.mailbox.core import Core
 from pyrepl.mailbox.entries import Pages, digest, entries, entry
 from pyrepl.mailbox.joining import state_of
-from pyrepl.mailbox.journal_ops import vector
 from pyrepl.mailbox.verbs import Boxes, Entries, Entry, Messages
 
 Question: TypeAlias = Boxes | Entries | Messages
@@ -63,4 +62,4 @@ def _tell_entries(core: Core, peer: str, tag: str, question: Entries, most: int)
 
 
 def _ok(core: Core) -> Ok:
-    return Ok(held=core.journal.vector(), ahead=vector(core.journal.ahead))
+    return Ok(held=core.journal.vector(), ahead=core.journal.beyond())

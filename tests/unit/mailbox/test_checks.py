@@ -126,3 +126,12 @@ def test_a_member_that_goes_meanwhile_was_missing() -> None:
     cluster.cut("a", "c")
     cluster.say("m1>a 5 PING")
     assert told == [False]
+
+
+def test_what_clients_of_a_member_saw_of_ops_that_are_still_to_come_acknowledges_none() -> None:
+    cluster = ready()
+    a, b = cluster.nodes["a"], cluster.nodes["b"]
+    b.core.journal.reaches([Dot("a", 40)])
+    cluster.say("m1>a 9 CHECK alice")
+    assert a.core.peers["b"].held["a"] < 40
+    assert "a>m1 9 OK" not in cluster.said(), "but is waited for"
