@@ -196,6 +196,8 @@ class Core:
             self._notices.extend(recovery.notices)
             for guid, uid in recovery.passed.items():
                 self.do([Renumber(user=user, box=Box(guid, True), to=((uid, uid),), token=Token(0, 0))])
+            for move in recovery.moves:
+                self.do([move])
             for store in recovery.stores:
                 self.adopt_flags([store])
 

@@ -9,6 +9,7 @@ unmounted disk, a new database beside full Maildirs), and must neither remove ma
 | a message | none, brought by an op of our own | nobody was told of the op: it goes, and its UID is passed over |
 | a message | none, brought by no op | it stays, and is told as unknown; with gates a mail program saved it |
 | a message | expunged under this UID | it goes |
+| a message | under a lower UID | clients have seen the higher one: it moves everywhere; with gates as if saved again |
 | a mailbox | deleted, or none and made by a work | as its messages: it goes, stays, or is told as unknown |
 | a mailbox | none, made by nobody we know | it stays, and is told as unknown |
 | a mailbox, a message with a UID | none in the store | told as missing; a mailbox that is empty is made |
@@ -39,20 +40,21 @@ from pyrepl.mailbox.store import (
     Unsure,
     Work,
 )
-from pyrepl.mailbox.verbs import Store
+from pyrepl.mailbox.verbs import Renumber, Store
 from pyrepl.mailbox.words import Dot
 
 
 class Recovery(NamedTuple):
     """Works that make the store what the rows say; mailbox -> the last UID that was shown and is to be passed; what is
-    unknown or missing, for people; mailbox -> message, of those that stay as their ops come again; and what mail
-    programs did to flags."""
+    unknown or missing, for people; mailbox -> message, of those that stay as their ops come again; what mail programs
+    did to flags; and messages that the store has moved."""
 
     works: list[Work]
     passed: dict[str, int]
     notices: list[Notice]
     kept: dict[str, dict[str, Stored]]
     stores: list[Store]
+    moves: list[Renumber]
 
 
 def works_at_start(
@@ -60,7 +62,7 @@ def works_at_start(
 ) -> Recovery:
     """`stored`: GUID -> mailbox, of one user whose Maildir is there; `origin` is our name in dots. `has_gates`: what
     was made, renamed, deleted and subscribed is left to whoever compares folders."""
-    found = Recovery([], {}, [], {}, [])
+    found = Recovery([], {}, [], {}, [], [])
     held = rows.held()
     stored = {guid: _without_committed(rows, there, held) for guid, there in stored.items()}
     shown = view(rows, user)
@@ -136,6 +138,8 @@ def _compare_messages(rows: Rows, origin: str, box: BoxRow, there: StoredBox, fo
             if has.uid != UNPLACED:
                 changes.note(row, _settled(box.user, row, has, there.unsure, found))
             is_passed = has.uid not in (row.uid, UNPLACED)
+            if is_passed and UNPLACED < row.uid < has.uid and not has_gates:
+                found.moves.append(_moved(box, row, has.uid))
         else:
             is_passed = (has.at is None and not has_gates) or (has.at is not None and has.at.origin == origin)
             is_own = has.at is not None and has.at.origin == origin
@@ -153,6 +157,12 @@ def _compare_messages(rows: Rows, origin: str, box: BoxRow, there: StoredBox, fo
     for what, count in (("mail_unknown", unknown), ("mail_missing", missing)):
         if count:
             found.notices.append(Notice(what, f"{box.user} {there.name} {count}"))
+
+
+def _moved(box: BoxRow, row: MessageRow, uid: int) -> Renumber:
+    """An op of ours moved it, of which nobody was told; or another's, which comes again and says the same. Nobody else
+    gave out this UID: a master gives out those behind a gap when it takes a mailbox over."""
+    return Renumber(user=box.user, box=by_guid(box), to=((uid, uid),), guids=(row.guid,), token=row.token)
 
 
 def _settled(user: str, row: MessageRow, has: Stored, unsure: Unsure | None, found: Recovery) -> tuple[str, ...]:

@@ -125,3 +125,12 @@ def test_flags_that_very_many_messages_lost_are_an_accident() -> None:
     found = works_at_start(made, "alice", "a", {"g1": StoredBox("INBOX", False, messages)})
     assert (found.works, found.stores) == ([], [])
     assert found.notices == [Notice("flags_differ", f"alice INBOX {2 * GUARD + 1}")]
+
+
+def test_a_message_that_our_work_moved_before_the_crash_moves_everywhere() -> None:
+    moved = {"g1": StoredBox("INBOX", False, {"G1": Stored(7, ("\\Seen",))})}
+    found = works_at_start(rows(), "alice", "a", moved)
+    move = Renumber(user="alice", box=Box("g1", True), to=((7, 7),), guids=("G1",), token=Token(1, 0))
+    assert (found.moves, found.passed, found.works) == ([move], {"g1": 7}, [])
+    beside = works_at_start(rows(), "alice", "a", moved, has_gates=True)
+    assert beside.moves == [], "who compares the mailbox finds it"
