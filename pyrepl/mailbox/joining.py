@@ -118,6 +118,13 @@ class Joiner:
                 # It may have been expunged, and have come again.
                 self._arrive_or_flag(user, theirs, Text(), effects)
             return
+        went = set(mine.dots) - ours
+        if went:
+            # A twin of it was expunged there: as by the EXPUNGE it has the UID of that one no longer.
+            self.merger.kill(user, mine, went, mine.modseq, effects)
+            left = self.rows.message(mine.box, mine.guid)
+            assert left is not None
+            mine = left
         joined = tuple(sorted(ours | new))
         self.rows.put_message(mine._replace(dots=joined))
         if theirs is not None:

@@ -149,3 +149,12 @@ def test_what_came_by_state_to_the_other_and_was_expunged_there_goes() -> None:
     side.take("G1", {"b": 39}, gone)
     side.take("G2", {"b": 39}, gone._replace(guid="G2"))
     assert side.dots("G1") is None and side.dots("G2") == (Dot("b", 60),), "it came again"
+
+
+def test_a_twin_that_is_left_when_the_other_expunged_its_own_has_no_uid_of_that_one() -> None:
+    side = Side({"a": 5, "b": 4}, row("G1", 3, Dot("a", 4), Dot("b", 3), token=Token(2, 0)))
+    gone = GoneRow(BOX, 3, "G1", (Dot("a", 4),), 9)
+    side.take(row("G1", 15, Dot("b", 3), token=Token(2, -1)), {"a": 8, "b": 4}, gone)
+    found = side.rows.message(BOX, "G1")
+    assert found is not None and (found.uid, found.dots) == (UNPLACED, (Dot("b", 3),))
+    assert side.effects.unplaced == {BOX}, "it gets one by an op, which all hear of"
