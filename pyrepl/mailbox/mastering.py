@@ -304,6 +304,7 @@ class Mastering:
         """Ours. A root that takes over from one who could not clear leaves room for what was given out meanwhile.
 
         In each epoch since the last that is known here another root may have taken over, and left as much room as this.
+        Behind UIDs that were given out apart all epochs count: what roots left before is not in their place in a block.
         """
         box = self._box(event.box)
         is_takeover = box.token.epoch < event.token.epoch and event.token.term == 0
@@ -313,7 +314,8 @@ class Mastering:
             self.core.count(Counted.MOVE)
             self.core.send(giver, Ok(token=event.token), tag)
         if is_takeover and self._has_gap:
-            epochs = event.token.epoch - max(box.token.epoch, FIRST_EPOCH)
+            is_masters = self.blocks.first(box.uidnext, MASTER) == box.uidnext
+            epochs = event.token.epoch - (max(box.token.epoch, FIRST_EPOCH) if is_masters else FIRST_EPOCH)
             last = self.blocks.first(box.uidnext, MASTER) + self.blocks.takeover_gap(epochs) - 1
             last = min(last, LAST_UID)
             self.core.do([Renumber(user=box.user, box=by_guid(box), to=((last, last),), token=event.token)])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pyrepl.mailbox.uids import MASTER
 from pyrepl.mailbox.words import Token
 from tests.scenario.mailbox.cluster import ready, save
 
@@ -54,6 +55,31 @@ def test_two_takeovers_that_know_nothing_of_each_other_give_out_different_uids()
     cluster.say("m1>a 1 LOCK alice INBOX")
     cluster.run(9.0)
     assert "a>m1 1 OK uid=2001" in cluster.said(), "that of epoch 3 leaves room for both"
+
+
+def test_takeovers_behind_uids_given_out_apart_give_out_different_ones() -> None:
+    """What the root of epoch 2 left stands in another block, so that of epoch 3 counts from the beginning again."""
+    cluster = ready("abw", witnesses="w")
+    cluster.cut("b", "a")
+    cluster.cut("b", "w")
+    cluster.run(8.0)
+    cluster.say("m2>b 1 SAVE alice INBOX " + save("G1"))
+    [apart] = [line for line in cluster.said("OK") if line.startswith("b>m2 1")]
+    cluster.link("b", "a")
+    cluster.run(0.5)
+    box = next(iter(cluster.rows["a"].boxes("alice")))
+    first = cluster.nodes["a"].mastering.blocks.first(box.uidnext, MASTER)
+    assert "uid=2" in apart and first > box.uidnext
+    cluster.rows["a"].put_box(box._replace(token=Token(2, 3), holder="b"))
+    cluster.crash("b")
+    node = cluster.nodes["a"] = type(cluster.nodes["a"])(
+        "a", cluster.members, cluster.rows["a"], cluster.now, cluster.options
+    )
+    node.mastering.root.row = node.mastering.root.row._replace(epoch=2)
+    cluster.link("a", "w")
+    cluster.run(12.0)
+    cluster.say("m1>a 1 LOCK alice INBOX")
+    assert f"a>m1 1 OK uid={first + 2000}" in cluster.said()
 
 
 def test_a_root_that_all_have_cleared_for_goes_on_without_a_gap() -> None:
