@@ -26,7 +26,7 @@ from pyrepl.mailbox.verbs import (
     Unlock,
     Unsubscribe,
 )
-from pyrepl.mailbox.words import Box, Dot, ranges
+from pyrepl.mailbox.words import APART, Box, Dot, ranges
 from tests.simulation.mailbox.violation import Violation
 from tests.simulation.mailbox.watch import Condition
 from tests.simulation.mailbox.world import USER, World
@@ -228,7 +228,7 @@ class Client:
     def _lock(self, node: Node, box: BoxRow) -> None:
         def granted(answer: Command) -> None:
             if isinstance(answer, Ok):
-                self._check_grant(answer)
+                self._check_grant(box.guid, answer)
                 self.locked = box
                 # As at a commit: all UIDs are given out before the first SAVE.
                 least, count = answer.uid or 0, self.rng.randint(0, 3)
@@ -241,10 +241,15 @@ class Client:
 
         self.say(Lock(user=USER, box=Box(box.guid, True)), granted)
 
-    def _check_grant(self, answer: Ok) -> None:
+    def _check_grant(self, box: str, answer: Ok) -> None:
+        """An answer leaves at the end of a round, in which the node may have voted after it."""
         host = self.world.hosts[self.host]
         assert host.node is not None and answer.uid is not None
-        self.world.watch.check_grant(host.node, self.world.clock(host), answer.uid)
+        saving = host.node.saving
+        lock = saving.lock_of(self.name, box)
+        token = None if lock is None else saving.token_of(lock)
+        if token is None or token.term == APART or token.epoch == host.node.mastering.root.epoch:
+            self.world.watch.check_grant(host.node, self.world.clock(host), answer.uid)
 
     def _soon(self) -> None:
         """A LOCK is held for a short time, and nothing is waited for under it."""

@@ -61,6 +61,8 @@ class ModelStore:
         """(mailbox, message) whose text is not what it was."""
         self.seen: dict[str, int] = {}
         """box -> the highest UID that was ever shown here, or passed over; outlives the mailbox."""
+        self._had: dict[str, dict[str, int]] = {}
+        """Mailbox that was deleted -> its messages and their UIDs: what comes back with it may have its UID again."""
 
     def has_text(self, user: str, guid: str) -> bool:
         return any(guid in box for box in self.boxes.values())
@@ -129,7 +131,9 @@ class ModelStore:
         elif isinstance(work, RenameBox):
             self.names[work.box] = work.name
         elif isinstance(work, RemoveBox):
-            self.damaged -= {(work.box, guid) for guid in self.boxes.pop(work.box, {})}
+            gone = self.boxes.pop(work.box, {})
+            self._had[work.box] = {guid: uid for guid, (uid, _) in gone.items()}
+            self.damaged -= {(work.box, guid) for guid in gone}
             self.names.pop(work.box, None)
         elif isinstance(work, SubscribeBox):
             (self.subscribed.add if work.is_subscribed else self.subscribed.discard)(work.name)
@@ -179,10 +183,10 @@ class ModelStore:
 
     def _show(self, box: str, guid: str, uid: int, flags: tuple[str, ...]) -> Result:
         seen = self.seen.get(box, 0)
-        if uid <= seen:
+        if uid <= seen and (uid == UNPLACED or self._had.get(box, {}).get(guid) != uid):
             self.boxes[box][guid] = (UNPLACED, ())
             return DONE if uid == UNPLACED else Result(Outcome.TOO_LOW, next_uid=seen + 1)
         self._uids.shown(box, uid, guid)
-        self.seen[box] = uid
+        self.seen[box] = max(seen, uid)
         self.boxes[box][guid] = (uid, flags)
         return DONE

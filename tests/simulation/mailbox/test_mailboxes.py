@@ -14,6 +14,8 @@ from tests.simulation.mailbox.history import run
 BLOCKS = 100
 IN_A_BLOCK = 20
 """2,000 histories in all, in parts that several processes can share."""
+FOUND = (1000333, 1000682, 1000749, 1000967, 1001137, 1001246, 1001455, 1001617, 1003356)
+"""Seeds of longer runs that found something."""
 MUST_HAPPEN = {
     "apart",
     "condstore NO",
@@ -44,6 +46,11 @@ MUST_HAPPEN = {
 def test_whatever_happens_nothing_is_lost_and_all_end_equal(block: int) -> None:
     for seed in range(block * IN_A_BLOCK, (block + 1) * IN_A_BLOCK):
         run(seed)
+
+
+@pytest.mark.parametrize("seed", FOUND)
+def test_what_was_found_stays_mended(seed: int) -> None:
+    run(seed)
 
 
 def test_everything_happens() -> None:
