@@ -313,8 +313,9 @@ class Pulling:
             return
         now.page.texts[asked.guid] = Text(text) if is_it else None
         if not now.fetching:
-            self._join(now, now.page)
-            self._go_on(now)
+            self._complete(now, now.page)
+            if now.page is None:
+                self._go_on(now)
 
     def _fetch_elsewhere(self, now: _Transfer, guid: str) -> None:
         """The member's text is damaged: somebody else may have it. If nobody has, it is tried anew after a time."""
@@ -455,11 +456,18 @@ class Pulling:
             told.setdefault(message.guid, []).append(message)
         known = {guid: known_of(guid, told.get(guid, ())) for guid in question.guids}
         now.page = _Page(question.guids, known, answer, {})
-        for guid, each in known.items():
-            if self.joiner.needs_text(question.user, question.box.text, each):
-                self._fetch(now, now.peer, question.user, guid)
+        self._complete(now, now.page)
+
+    def _complete(self, now: _Transfer, page: _Page) -> None:
+        """Ask for the texts that are not here, and join the page when all are: another mailbox may have lost one since
+        it was looked for."""
+        assert now.box is not None
+        row = self._row(now.box)
+        for guid, each in page.known.items():
+            if guid not in page.texts and self.joiner.needs_text(row.user, row.guid, each):
+                self._fetch(now, now.peer, row.user, guid)
         if not now.fetching:
-            self._join(now, now.page)
+            self._join(now, page)
 
     def _join(self, now: _Transfer, page: _Page) -> None:
         """All texts of a page are here, but of those messages that the other has no more: of these an op tells."""

@@ -289,6 +289,9 @@ class World:
         roots = {name: node.mastering.root for name, node in nodes.items() if node is not None}
         said = {name: (root.is_fresh, root.epoch) for name, root in roots.items()}
         for mine, peer in ((one, other), (other, one)):
+            if not self.network.of(one, other).is_up:
+                # The first one died of it.
+                return
             self.call(mine, partial(_link_up, peer, *said.get(peer, (False, 0))))
 
     def _part(self, one: str, other: str) -> None:
