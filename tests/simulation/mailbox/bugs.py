@@ -10,6 +10,7 @@ import pytest
 from pyrepl.mailbox import mastering, merging, root
 from pyrepl.mailbox.causal import Causal
 from pyrepl.mailbox.core import Core
+from pyrepl.mailbox.freshness import Freshness
 from pyrepl.mailbox.joining import Joiner
 from pyrepl.mailbox.journal_ops import Journal
 from pyrepl.mailbox.mail_side import MailSide
@@ -224,14 +225,27 @@ def _twin_not_passed(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(merging.Merger, "_pass", lambda self, guid, uid: None)
 
 
+def _epochs_not_heard(patch: pytest.MonkeyPatch) -> None:
+    """A node whose disk was lost votes as soon as it has another's data, whatever it voted before."""
+    patch.setattr(Freshness, "_knows_epochs", lambda self: True)
+    patch.setattr(root.Root, "pass_epochs", lambda self, epoch, now: None)
+
+
+def _acks_of_a_part(patch: pytest.MonkeyPatch) -> None:
+    """What clients have seen of an op that came by state in part counts as applied."""
+    patch.setattr(Journal, "vector", Journal.seen)
+
+
 BUGS: Final[dict[str, Callable[[pytest.MonkeyPatch], None]]] = {
     "a change that crosses another keeps its modseq": _crossing_not_told,
     "a stale ping renews a lease": _stale_ping,
+    "acknowledged in part": _acks_of_a_part,
     "after= ignored": _after_ignored,
     "ahead forgotten": _ahead_forgotten,
     "condition without the mastership": _condition_anywhere,
     "deps without the own lock": _without_own_lock,
     "damage found and not mended": _never_mended,
+    "epochs not heard": _epochs_not_heard,
     "expunge by UID alone": _expunge_by_uid,
     "gap forgotten": _gap_forgotten,
     "give before saves": _give_before_saves,

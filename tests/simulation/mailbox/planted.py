@@ -17,7 +17,12 @@ from typing import Final
 
 ROOM: Final = "pyrepl.mailbox"
 MOST_SEEDS: Final = 1000
-FOUND_BY: Final = {"ahead forgotten": 457, "uid of a twin not passed": 27, "a stale ping renews a lease": 80}
+FOUND_BY: Final = {
+    "a stale ping renews a lease": 80,
+    "ahead forgotten": 457,
+    "epochs not heard": 1000333,
+    "uid of a twin not passed": 27,
+}
 """Bugs that take many seeds to be found -> one that found it: a run begins with that one."""
 
 
