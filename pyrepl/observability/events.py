@@ -1742,8 +1742,9 @@ class MailboxResyncDone(MailboxNotice):
 @final
 class MailboxFresh(MailboxNotice):
     TEXT: ClassVar[str] = (
-        "Mailboxes: fresh {about}: this node has no data yet. It votes for no root before it has the data"
-        " of another member, or sees that a majority of the members is new"
+        "Mailboxes: fresh {about}: this node has no data yet. It votes for no root before it has the data of another"
+        " member, and has reached so many that every majority has one of them (of three members both others); or sees"
+        " that a majority of the members is new"
     )
 
 
