@@ -369,7 +369,9 @@ class History:
 
     def _check_messages(self) -> None:
         rows = next(iter(self.world.hosts.values())).rows
-        deletes = [op for op in self._ops() if isinstance(op, Delete)]
+        # In no journal there may be one by now.
+        made = (made.op for made in self.world.watch.made.values())
+        deletes = [op for op in (*made, *self._ops()) if isinstance(op, Delete)]
         for (box, guid), dot in self.books.saved.items():
             is_there = rows.message(box, guid) is not None
             may_go = (box, guid) in self.books.expunged or any(

@@ -14,7 +14,21 @@ from tests.simulation.mailbox.history import run
 BLOCKS = 100
 IN_A_BLOCK = 20
 """2,000 histories in all, in parts that several processes can share."""
-FOUND = (1000333, 1000682, 1000749, 1000967, 1001137, 1001246, 1001455, 1001617, 1003356, 1007107, 1007733)
+FOUND = (
+    1000333,
+    1000682,
+    1000749,
+    1000967,
+    1001137,
+    1001246,
+    1001455,
+    1001617,
+    1003356,
+    1007107,
+    1007733,
+    1016282,
+    1016802,
+)
 """Seeds of longer runs that found something."""
 MUST_HAPPEN = {
     "apart",

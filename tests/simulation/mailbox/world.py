@@ -112,6 +112,8 @@ class World:
 
     def start(self, name: str) -> None:
         host = self.hosts[name]
+        # One that came when its origin's disk was gone already, and that a crash left half done.
+        host.store.forget(self.lost)
         host.node = Node(name, self.members, host.rows, self.clock(host), self.options())
         host.node.core.recover({USER: host.store.stored(USER)} if host.store.boxes else {})
         self._after(host)
