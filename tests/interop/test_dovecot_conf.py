@@ -24,3 +24,12 @@ def test_dovecot_reads_the_sample(tmp_path: Path) -> None:
     said = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
     wanted = [line.rstrip() for line in everything.splitlines() if line and not line.startswith("#")]
     assert len(wanted) == SETTINGS[version] and [line for line in wanted if line not in map(str.rstrip, said)] == []
+
+
+def test_dovecot_reads_the_sample_with_users(tmp_path: Path) -> None:
+    version = finder.version(finder.DOVECOT)[:3]
+    conf = tmp_path / "conf"
+    conf.write_text(FIRST[version] + (CONF / f"dovecot-{version}-users.conf").read_text())
+    command = [str(finder.dovecot()), "-c", str(conf), "-n"]
+    said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert "/etc/dovecot/users" in said and "/var/vmail/" in said and "passwd-file" in said
