@@ -42,7 +42,7 @@ help:
 	@echo "make dist     a release, in dist/: sdist and wheel, built twice to the same bytes, and an SBOM"
 	@echo "make changelog  what is in changelog.d goes into CHANGELOG.md, for a release"
 	@echo "make fresh    the demo, and the ways to install, on bare roots of Debian 12, 13 and Ubuntu 24.04 (SUITES, STEPS;"
-	@echo "              STEPS=all: make test too, on Debian)"
+	@echo "              STEPS=all: make test too, on Debian), and the set-up of mailboxes on two machines (STEPS=mailboxes)"
 	@echo "make clean    remove .venv and .peers"
 
 $(BIN)/python:

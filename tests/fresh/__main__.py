@@ -2,8 +2,8 @@
 
 A step gets a clean clone of what is committed here, in /srv/pyrepl. Steps run one after another, and all of them, even
 if one fails; then there is a line for each, and it ends with 1 if one failed. Roots are removed, output is kept in
-build/fresh/SUITE-STEP.log. `all` are all steps that a suite can do: `test` needs Debian's servers, so it is not for
-Ubuntu.
+build/fresh/SUITE-STEP.log. `all` are all steps that a suite can do: `test` and `mailboxes` need
+Debian's servers, so they are not for Ubuntu.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Final, NamedTuple
 
+from tests.fresh import mailboxes
 from tests.fresh.root import BARE, copy, run
 from tests.peers.debian import PeerMissing
 from tests.peers.finder import ROOT
@@ -43,10 +44,14 @@ STEPS: Final = {
 }
 """What each runs, in the clone. `pure` makes a wheel without a compiler, `compiled` one with a compiler; both are
 installed where there is none. `test` installs a compiler by itself."""
+MACHINES: Final = {"mailboxes": mailboxes.trouble}
+"""Steps for which a root becomes machines, and what plays them."""
+NAMES: Final = (*STEPS, *MACHINES)
 ALL: Final = "all"
-USUAL: Final = tuple(name for name in STEPS if name != "test")
-TESTED: Final = ("bookworm", "trixie")
-"""The suites of `test`."""
+USUAL: Final = tuple(name for name in NAMES if name != "test")
+FOR_DEBIAN: Final = {"test", *MACHINES}
+"""Steps for Debian alone: tests take servers from there, and the page on mailboxes is for its Dovecots."""
+DEBIAN: Final = ("bookworm", "trixie")
 
 
 class Outcome(NamedTuple):
@@ -69,8 +74,8 @@ def tell(text: str) -> None:
 
 def planned(steps: Sequence[str], suites: Sequence[str]) -> list[tuple[str, str]]:
     """Suite and step of each run, in order."""
-    wanted = STEPS if ALL in steps else steps or USUAL
-    return [(suite, step) for suite in suites for step in wanted if step != "test" or suite in TESTED]
+    wanted = NAMES if ALL in steps else steps or USUAL
+    return [(suite, step) for suite in suites for step in wanted if step not in FOR_DEBIAN or suite in DEBIAN]
 
 
 def tried(step: str, suite: str) -> Outcome:
@@ -98,6 +103,8 @@ def _trouble(step: str, suite: str, root: Path, log: Path) -> str:
     copy(base(SUITES[suite], FOLDER, BARE), root)
     clone = ["git", "clone", "-q", "--no-hardlinks", str(ROOT), str(root / "srv" / "pyrepl")]
     subprocess.run(clone, check=True)
+    if step in MACHINES:
+        return MACHINES[step](root, log)
     status = run(root, f"cd /srv/pyrepl; {STEPS[step]}", log)
     return f"FAILED ({status})" if status else ""
 
@@ -118,13 +125,13 @@ def _end(number: int, frame: FrameType | None) -> None:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    names = f"of {', '.join(STEPS)}; {ALL}: all of these; default: all but test"
+    names = f"of {', '.join(NAMES)}; {ALL}: all of these; default: all but test"
     parser.add_argument("steps", nargs="*", metavar="STEP", help=names)
     parser.add_argument("--suites", nargs="+", choices=SUITES, default=list(SUITES))
     options = parser.parse_args()
-    unknown = set(options.steps) - {*STEPS, ALL}
+    unknown = set(options.steps) - {*NAMES, ALL}
     if unknown:
-        parser.error(f"no such step: {', '.join(sorted(unknown))}; there are {', '.join(STEPS)} and {ALL}")
+        parser.error(f"no such step: {', '.join(sorted(unknown))}; there are {', '.join(NAMES)} and {ALL}")
     signal.signal(signal.SIGTERM, _end)
     outcomes = [tried(step, suite) for suite, step in planned(options.steps, options.suites)]
     tell(summary(outcomes))

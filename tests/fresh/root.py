@@ -52,18 +52,22 @@ LIMIT_S: Final = 3 * 3600
 """Longer than any step takes; beyond, it hangs."""
 
 
+def environment() -> dict[str, str]:
+    """What commands there find set."""
+    ours = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
+    path = "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin"
+    return {**ours, "PATH": path, "HOME": HOME, "LC_ALL": "C.UTF-8", "DEBIAN_FRONTEND": "noninteractive"}
+
+
 def run(root: Path, script: str, log: Path) -> int:
     """Run it there by bash, to its end; the exit status. All that it started ends with it, and with us.
 
     Raises TimeoutExpired.
     """
-    environment = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
-    environment |= {"PATH": "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin", "HOME": HOME, "LC_ALL": "C.UTF-8"}
-    environment |= {"DEBIAN_FRONTEND": "noninteractive"}
     apart = ["unshare", "--pid", "--fork", "--kill-child"]
     command = [*apart, *entering(root), "bash", "-euo", "pipefail", "-c", script]
     with log.open("ab") as out:
         return subprocess.run(
-            command, env=environment, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT, check=False,
+            command, env=environment(), stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT, check=False,
             preexec_fn=die_with_parent, timeout=LIMIT_S,
         ).returncode  # fmt: skip
