@@ -28,7 +28,8 @@ PROGRESS = tuple(f"pyrepl metrics: {what}" for what in ("prepare", "start Spark"
 STOPPED = "pyrepl metrics: stopped; the next start with this --out goes on from here"
 SLOW_S = 600
 """Spark's start and its first answers, on a busy machine."""
-MOST_READS = 5_000
+READS = 5_000
+"""So often, at least, each of two readers reads in the full-size form."""
 SHORT_RESTS = 9.0
 """How much longer than it reads a reader rests, in CI: two that did nothing but read took the time of all else."""
 QUICK_JAVA = os.environ | {"JAVA_TOOL_OPTIONS": "-XX:TieredStopAtLevel=1"}
@@ -119,7 +120,7 @@ class Reader:
 
     def _run(self) -> None:
         rest_s = 0.0
-        while not self._over.wait(max(0.005, rest_s)) and self.reads < MOST_READS:
+        while not self._over.wait(max(0.005, rest_s)):
             self.reads += 1
             began = time.monotonic()
             self._look()
@@ -215,11 +216,12 @@ SYNC: tuple[tuple[str, dict[str, Any]], ...] = (
 @pytest.mark.long
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize(
-    ("kills", "seconds", "rests"), [(1, 0, SHORT_RESTS), pytest.param(5, 600, 0, marks=pytest.mark.matrix)]
+    ("kills", "seconds", "rests", "reads"),
+    [(1, 0, SHORT_RESTS, 0), pytest.param(5, 600, 0, READS, marks=pytest.mark.matrix)],
 )
-def test_killed_at_random(tmp_path: Path, kills: int, seconds: float, rests: float) -> None:
-    """So many times at least, and for so long: every sync is told once, and no reader sees half of a table. CI has the
-    short form, `make matrix` that of ten minutes and 10,000 reads."""
+def test_killed_at_random(tmp_path: Path, kills: int, seconds: float, rests: float, reads: int) -> None:
+    """So many times at least, for so long, and until each reader has read so often: every sync is told once, and no
+    reader sees half of a table. CI has the short form, `make matrix` that of ten minutes and 10,000 reads."""
     folder, chance = Folder(tmp_path), random.Random(17)
     pair, until, killed = Pair(folder, chance), time.monotonic() + seconds, 1
     pair.go_on()
@@ -233,7 +235,7 @@ def test_killed_at_random(tmp_path: Path, kills: int, seconds: float, rests: flo
                 stack.enter_context(Reader(folder.out / "results", read, rests)) for read in (by_duckdb, by_pandas)
             ]
             pair.go_on_for(process, folder.planned, chance.uniform(0, batch_s))
-        while killed < kills or time.monotonic() < until:
+        while killed < kills or time.monotonic() < until or any(reader.reads < reads for reader in readers):
             with folder.followed() as process:
                 if chance.random() < 0.2:
                     pair.go_on_for(process, time.monotonic, chance.uniform(0, start_s))
@@ -244,8 +246,8 @@ def test_killed_at_random(tmp_path: Path, kills: int, seconds: float, rests: flo
             folder.wait_for_lines(process, pair.lines)
             folder.stop(process, signal.SIGTERM)
     told = [row["sync"] for row in folder.answer()["syncs"]]
-    reads = [reader.reads for reader in readers]
-    print(f"{killed} kills, {folder.batches()} batches, {pair.lines} lines, {len(pair.syncs)} syncs, {reads} reads")
+    done = [reader.reads for reader in readers]
+    print(f"{killed} kills, {folder.batches()} batches, {pair.lines} lines, {len(pair.syncs)} syncs, {done} reads")
     assert sorted(told) == sorted(pair.syncs)
     assert folder.answer()["top"]["unparsed_lines"] == 0
     assert [fault for reader in readers for fault in reader.failed] == []
