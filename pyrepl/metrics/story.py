@@ -206,6 +206,7 @@ class _Story:
         verdict = _VERDICTS.get(row["verdict"] or "", -1)
         rest = (
             verdict,
+            self._is_elsewhere(row),
             row["peer"] or "",
             row["ok"] is not False,
             row["cause"] or "~",
@@ -217,6 +218,11 @@ class _Story:
             return (lap, -1 if first else RANK[row["event"]], *rest)
         own_lap, rank = _NODE_RANK.get(row["event"], (0, float(RANK.get(row["event"], 50))))
         return (last if own_lap == 0 else own_lap, rank, *rest)
+
+    def _is_elsewhere(self, row: Row) -> bool:
+        """Does the node turn to another master? A link that was cut may have begun anew at the same moment, and comes
+        first then."""
+        return row["end"] == "replica" and self._link is not None and row["peer"] not in (None, "", self._link.peer)
 
     # --- what happens --------------------------------------------------------------------------------------------
 

@@ -186,6 +186,23 @@ def test_another_master_is_why_the_link_ended(at: str) -> None:
     assert {row["peer"] for row in told if row["verdict"] == "continue"} == {"h:2"}
 
 
+@pytest.mark.parametrize("other", ["h:0", "h:2"])
+def test_a_link_that_began_anew_before_the_node_turned_to_another_master(other: str) -> None:
+    """All in one millisecond, as a Valkey logged it: the connection to the one before comes to nothing."""
+    told = tell(
+        replica_log(
+            *ONLINE,
+            ("2.000", "Connection with master lost."),
+            ("2.000", "Reconnecting to MASTER h:1"),
+            ("2.000", f"Connecting to MASTER {other}"),
+            ("2.000", f"REPLICAOF {other} enabled (user request from 'id=1')"),
+            ("2.002", f"Trying a partial resynchronization (request {'a' * 40}:1)."),
+            ("2.002", "Successful partial resynchronization with master."),
+        )
+    )
+    assert {row["peer"] for row in told if row["verdict"] == "continue"} == {other}
+
+
 def test_a_change_of_role_does_not_excuse_an_earlier_failure() -> None:
     told = tell(
         replica_log(
