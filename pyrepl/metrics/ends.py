@@ -11,7 +11,7 @@ from typing import Final
 
 import polars as pl
 
-from pyrepl.metrics.kinds import RDB_VERSION
+from pyrepl.metrics.kinds import JSON, RDB_VERSION
 
 KEY: Final = ("sync", "node", "end")
 _OF_REPLICA: Final = ("link_up", "link_down", "load_started", "load_ended", "buffer_full", "catch_up_started")
@@ -109,7 +109,7 @@ def _most() -> dict[str, pl.Expr]:
         **{name: pl.col(name) for name in ("snapshot_offset", "dialect", "snapshot", "load_ms")},
         "verdict": pl.when(granted).then(verdict),
         "two_channels": pl.when(decided).then(pl.col("verdict") == "two_channels"),
-        "replid": pl.when(decided | _is("rdb_channel_opened")).then(pl.col("replid")),
+        "replid": _stream(decided),
         "missing_bytes": pl.when(decided).then(pl.col("missing_bytes")),
         "by_bytes": pl.when(decided).then(pl.coalesce("by_bytes", pl.when(missed > 0).then(missed))),
         "mode": _of("mode", "delivery_started", "online"),
@@ -124,6 +124,14 @@ def _most() -> dict[str, pl.Expr]:
         "sync_peak": pl.when(pl.col("buffer") == "sync").then(pl.col("peak_bytes")).otherwise(pl.col("buffered_bytes")),
         "rdb_version": _of("version", "load_ended"),
     }
+
+
+def _stream(decided: pl.Expr) -> pl.Expr:
+    """The id of the master's stream. An event log's records carry the id of their node's own: a replica's is its
+    master's from the moment on at which it has the data."""
+    by_replica = (pl.col("form") == JSON) & (pl.col("end") == "replica")
+    known = pl.when(by_replica).then(_is("online", "link_up")).otherwise(decided | _is("rdb_channel_opened"))
+    return pl.when(known).then(pl.col("replid"))
 
 
 def _is_lost() -> pl.Expr:

@@ -17,9 +17,10 @@ from typing import TYPE_CHECKING, Any, Final, final
 
 import pyarrow as pa
 
+from pyrepl.metrics.kinds import TEXT
 from pyrepl.metrics.meets import End, meets
 from pyrepl.metrics.parts import Piece
-from pyrepl.metrics.rollup import ENDS, TEXT, TRACED
+from pyrepl.metrics.rollup import ENDS, TRACED
 from pyrepl.metrics.stored import stored
 
 if TYPE_CHECKING:

@@ -11,6 +11,10 @@ from typing import Final
 
 from pyrepl.replication.psync import Cause
 
+JSON: Final = "json"
+TEXT: Final = "text"
+"""Forms of logs: an event log, and what a server logs for people."""
+
 TEXT_ONLY: Final[dict[str, str]] = {
     "bgsave_for_sync": "a snapshot is begun for all replicas that wait; target, dialect",
     "bgsave_shared": "the replica that asked last takes the snapshot that is under way",

@@ -23,11 +23,12 @@ from pyrepl.metrics import jsonlines, scan, textlines, wrappers
 from pyrepl.metrics.arrow import schema
 from pyrepl.metrics.blocks import Block, TooLong, blocks
 from pyrepl.metrics.column import Table
+from pyrepl.metrics.kinds import JSON
 from pyrepl.metrics.lines import joined, line_array
 from pyrepl.metrics.packed import begins_as, opened
 from pyrepl.metrics.quicklines import QuickLines
 from pyrepl.metrics.ranges import Split, Told
-from pyrepl.metrics.rollup import JSON, TRACES, Rollup, rollup
+from pyrepl.metrics.rollup import TRACES, Rollup, rollup
 from pyrepl.metrics.tables import EVENTS, SAMPLES, UNKNOWN, UNPARSED
 from pyrepl.temporary import SHARED, replacing
 

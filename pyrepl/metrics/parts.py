@@ -18,8 +18,9 @@ from urllib.parse import quote
 import polars as pl
 
 from pyrepl.metrics.base import Base, Unit, added_to, is_worth_it
+from pyrepl.metrics.kinds import TEXT
 from pyrepl.metrics.manifest import MERGE_BYTES, Manifest
-from pyrepl.metrics.rollup import TEXT, Mark, Rollup, rollup
+from pyrepl.metrics.rollup import Mark, Rollup, rollup
 from pyrepl.metrics.rows import OF_ONE, Rows
 from pyrepl.metrics.tables import EVENTS, SAMPLES
 from pyrepl.metrics.telling import Logs, Telling, tell_on

@@ -20,11 +20,10 @@ import polars as pl
 
 from pyrepl.metrics.column import Table
 from pyrepl.metrics.ends import ends
+from pyrepl.metrics.kinds import JSON, TEXT
 from pyrepl.metrics.samples import drawn, edges, values
 from pyrepl.metrics.tables import EVENTS, SAMPLES
 
-JSON: Final = "json"
-TEXT: Final = "text"
 ENDS: Final = ("master", "replica")
 TTL: Final = "ttl"
 """Why a backlog was freed: no replica for repl-backlog-ttl, the one reason that text logs tell."""

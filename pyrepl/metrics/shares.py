@@ -12,8 +12,8 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from pyrepl.metrics.kinds import TEXT
 from pyrepl.metrics.parts import Piece
-from pyrepl.metrics.rollup import TEXT
 
 LINES: Final = 20_000
 """Lines of text logs that are a task's work: about a second. A group that has as many is a share of its own."""

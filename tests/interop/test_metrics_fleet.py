@@ -183,6 +183,8 @@ def check(fleet: Fleet, folder: Path) -> dict[str, list[Row]]:
     ups = {name for name, one in names.items() if one.node.info("replication").get("master_link_status") == "up"}
     pairs = {row["replica"]: row for row in found["availability"] if row["open_outage_s"] is None}
     assert ups <= pairs.keys(), "no outage goes on where the link is up"
+    broken = {row["replica"] for row in found["availability"] if row["open_outage_s"] is not None}
+    assert broken <= names.keys() - ups, "an outage that goes on is one of a known node, whose link is not up"
     return found
 
 

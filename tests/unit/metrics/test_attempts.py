@@ -5,12 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from bench import fleet
 from pyrepl.metrics.answers import empty
 from pyrepl.metrics.attempts import attempts
 from pyrepl.metrics.rollup import Mark
 from tests.unit.metrics import tried
-from tests.unit.metrics.conftest import Analysed
+from tests.unit.metrics.conftest import LOGS, Analysed
 from tests.unit.metrics.inline import read, told
 
 
@@ -53,6 +55,21 @@ def test_a_connection_refused_is_no_sync(corpora: dict[str, Analysed]) -> None:
     assert row["reason"] == "connect_failed"
     assert row["count"] >= 1
     assert corpora["text"].tables["totals"][0]["connect_failures"] >= row["count"]
+
+
+@pytest.mark.parametrize(("master", "lines"), [("valkey8", (22, 20)), ("redis8", (21, 20))])
+def test_the_first_sync_is_joined_though_the_replica_had_a_stream_of_its_own(
+    tmp_path: Path, master: str, lines: tuple[int, int]
+) -> None:
+    """Its records have its own replication id until it has the master's data."""
+    (tmp_path / "logs").mkdir()
+    for name, count in zip(("master.log", "replica.jsonl"), lines, strict=True):
+        whole = (LOGS / "events" / f"{master}-to-pyrepl" / name).read_bytes().splitlines(keepends=True)
+        (tmp_path / "logs" / name).write_bytes(b"".join(whole[:count]))
+    read(tmp_path / "logs", tmp_path / "tables")
+    found = told(tmp_path / "tables")
+    assert [(row["ends"], row["cause"]) for row in found["syncs"]] == [("both", "first")]
+    assert [row["open_outage_s"] for row in found["availability"]] == [None]
 
 
 def test_a_fleet_of_event_logs_and_text_logs_is_joined_whole(tmp_path: Path) -> None:

@@ -9,7 +9,8 @@ import polars as pl
 
 from pyrepl.metrics.ends import merged
 from pyrepl.metrics.jsonlines import parse
-from pyrepl.metrics.rollup import JSON, TEXT, TRACED, merged_children, merged_marks, rollup
+from pyrepl.metrics.kinds import JSON, TEXT
+from pyrepl.metrics.rollup import TRACED, merged_children, merged_marks, rollup
 from pyrepl.metrics.schemas import schema
 from pyrepl.metrics.tables import EVENTS, SAMPLES
 from tests.unit.metrics.conftest import LOGS
