@@ -100,7 +100,7 @@ def answers(
     nodes = merged_marks(loaded.marks)
     halves, dumped = without_dumps(halves)
     tried, clocks = attempts(halves, nodes, wanted.groups)
-    drawn = named(drawn.filter(~is_portless("peer")), _named_halves(tables, wanted) if wanted.named else halves)
+    drawn = named(drawn.filter(~is_portless("peer")), _named_halves(tables, wanted) if wanted.named else halves, tried)
     # They are large, and all that is wanted of them is merged by now.
     del halves
     loaded.tables = {}

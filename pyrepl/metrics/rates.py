@@ -104,14 +104,8 @@ def _spans(attempts: pl.DataFrame) -> pl.DataFrame:
 
 
 def _lags(counted: pl.DataFrame, attempts: pl.DataFrame) -> pl.DataFrame:
-    """Per pair the percentiles of the lag that its master saw; masters' labels of replicas become nodes as in
-    attempts."""
-    called = (
-        attempts.filter(pl.col("m.node").is_not_null())
-        .group_by(pl.col("m.node").alias("node"), pl.col("m.peer").alias("peer"))
-        .agg(pl.col("replica").max().alias("called"))
-    )
-    named = counted.join(called, on=["node", "peer"], how="left")
+    """Per pair the percentiles of the lag that its master saw."""
+    named = counted.join(called(attempts), on=["node", "peer"], how="left")
     named = named.with_columns(pl.coalesce("called", "peer").alias("replica"))
     lag = {name: named.filter(pl.col("what") == name) for name in (*_LAGS, "output_max")}
     found = lag["lag_bytes"].group_by(_PAIR).agg(pl.col("times").sum().alias("samples"))
@@ -120,6 +114,13 @@ def _lags(counted: pl.DataFrame, attempts: pl.DataFrame) -> pl.DataFrame:
         found = found.join(percentiles(lag[name], _PAIR, marks), on=_PAIR, how="left", nulls_equal=True)
     largest = lag["output_max"].group_by(_PAIR).agg(pl.col("value").max().alias("output_buffer_max"))
     return found.join(largest, on=_PAIR, how="left", nulls_equal=True)
+
+
+def called(attempts: pl.DataFrame) -> pl.DataFrame:
+    """Masters' labels of replicas, and the nodes that these are by the attempts: node, peer, called."""
+    of_master = attempts.filter(pl.col("m.node").is_not_null())
+    labels = of_master.group_by(pl.col("m.node").alias("node"), pl.col("m.peer").alias("peer"))
+    return labels.agg(pl.col("replica").max().alias("called"))
 
 
 def in_order(edges: Iterable[Edge]) -> bool:

@@ -35,5 +35,12 @@ def test_nodes_speak_of_themselves_and_of_their_replicas(corpora: Mapping[str, A
     assert replicas & {row["node"] for row in tables["nodes"]}, "a replica is called by its node's name"
 
 
+def test_a_replica_whose_log_is_text_is_called_as_in_the_tables(corpora: Mapping[str, Any]) -> None:
+    """No sync is named by both ends then."""
+    for master in ("redis7", "redis8", "valkey8"):
+        rows, pairs = (corpora["events"].rows(table, f"pyrepl-to-{master}") for table in ("series", "availability"))
+        assert {row["replica"] for row in rows} == {None, *(row["replica"] for row in pairs)}
+
+
 def test_without_samples_there_is_nothing_to_draw(corpora: Mapping[str, Any]) -> None:
     assert corpora["text"].tables["samples"] == corpora["text"].tables["series"] == []
