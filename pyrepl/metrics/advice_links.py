@@ -35,6 +35,11 @@ _HINTS: Final[Mapping[str, str]] = {
 """What to look at first, by the cause."""
 
 
+def _shown(cause: str) -> str:
+    """A code as a word of a sentence."""
+    return cause.replace("_", " ")
+
+
 def stalled(row: Row) -> Row:
     """A replica that did not read at all. No limit is advised: whatever its size, the buffer fills up."""
     back = row["back_s"]
@@ -75,7 +80,7 @@ def loop(row: Row) -> Row:
     if version:
         return piece | _version(row, again)
     hint = _HINTS.get(row["reason"], "See both ends' logs.")
-    return piece | {"text": f"Syncs of this pair failed by {row['reason']}: {again}. {hint}"}
+    return piece | {"text": f"Syncs of this pair failed by {_shown(row['reason'])}: {again}. {hint}"}
 
 
 def _version(row: Row, again: str) -> Row:
@@ -114,5 +119,5 @@ def outage(row: Row) -> Row:
         "count": row["cuts"],
         "running_s": row["open_outage_s"],
         "text": f"When the logs end the replica has not had this master's stream for {row['open_outage_s']:,.1f} "
-        f"s; the last cause is {cause}{said}.{f' {hint}' if hint else ''}",
+        f"s; the last cause is {_shown(cause)}{said}.{f' {hint}' if hint else ''}",
     }

@@ -44,7 +44,9 @@ def _line(own: Sequence[tuple[Row, float]], column: str, title: str, span: Seque
     ]
     axis = {"format": CLOCK, "tickCount": 4}
     x_axis = {"field": "at", "type": "temporal", "scale": UTC | {"domain": list(span)}, "title": None, "axis": axis}
-    y_axis = {"field": "value", "type": "quantitative", "title": title, "axis": {"format": "~s", "tickCount": 3}}
+    # Parts of a second as 0.4: the prefix of 400m reads as minutes.
+    y_format = "~s" if column.endswith("_bytes") or max(value for _, value in own) >= 1000 else "~g"
+    y_axis = {"field": "value", "type": "quantitative", "title": title, "axis": {"format": y_format, "tickCount": 3}}
     return chart(
         values,
         _HEIGHT,

@@ -35,7 +35,8 @@ def _listing(
     note: str = "",
 ) -> Listing:
     shown = rows[:MOST_ROWS]
-    more = f"{len(rows) - MOST_ROWS:,} more are in the Parquet tables and in the JSON." if len(rows) > MOST_ROWS else ""
+    rest = len(rows) - MOST_ROWS
+    more = f"These are {MOST_ROWS:,}; {rest:,} more are in the Parquet tables and in the JSON." if rest > 0 else ""
     cells = [[show(row) for show in columns.values()] for row in shown]
     return Listing(title, tuple(columns), cells, words_first, note, more)
 
@@ -167,8 +168,11 @@ def _lasted(row: Row) -> str:
 def _end(row: Row) -> str:
     if row.get("ok") is None:
         return "not told"
+    if row.get("ok"):
+        return "well"
     times = f" {whole(row, 'count')} times" if whole(row, "count") > 1 else ""
-    return "well" if row.get("ok") else f"failed{times}"
+    by = f": {words.cause(word(row, 'failure'))}" if row.get("failure") else ""
+    return f"failed{times}{by}"
 
 
 def _forks(report: Report) -> Listing:

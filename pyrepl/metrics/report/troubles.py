@@ -118,7 +118,7 @@ def costs(report: Report) -> list[Tile]:
     again = words.size(_sum(rows, "resent_bytes")) + (" or more" if unknown else "")
     memory = f", {words.size(most)} of memory at most" if most is not None else ""
     return [
-        Tile(_minutes(rows), "replica-minutes out of step", "bad" if _sum(rows, "out_now") else ""),
+        Tile(*_out(_sum(rows, "out_s")), "bad" if _sum(rows, "out_now") else ""),
         Tile(again, "sent again by full resyncs"),
         Tile(words.count(forks), f"forks for replicas{memory}"),
         Tile(words.share(share), f"of {fulls:,.0f} full resyncs were avoidable", _tone(share)),
@@ -130,10 +130,12 @@ def out_now(report: Report) -> int:
     return round(_sum(report.rows("costs"), "out_now"))
 
 
-def _minutes(rows: Sequence[Row]) -> str:
-    """In tenths, as long as these are seen."""
-    minutes = _sum(rows, "out_s") / 60
-    return f"{minutes:,.1f}" if minutes < _WHOLE_MINUTES else f"{minutes:,.0f}"
+def _out(seconds: float) -> tuple[str, str]:
+    """Time out of step and what it is counted in: in tenths, as long as these are seen."""
+    if seconds < 60:
+        return f"{seconds:.1f}", "replica-seconds out of step"
+    minutes = seconds / 60
+    return f"{minutes:,.1f}" if minutes < _WHOLE_MINUTES else f"{minutes:,.0f}", "replica-minutes out of step"
 
 
 def _sum(rows: Sequence[Row], column: str) -> float:
@@ -169,7 +171,7 @@ def _spent(row: Row | None) -> str:
     """`12.5 replica-minutes out of step, 8 full resyncs (5 avoidable), 3.4 GB sent again, 7 forks`."""
     if row is None:
         return ""
-    parts = [f"{(real(row, 'out_s') or 0.0) / 60:,.1f} replica-minutes out of step"]
+    parts = [" ".join(_out(real(row, "out_s") or 0.0))]
     if fulls := whole(row, "fulls"):
         avoidable = whole(row, "avoidable")
         parts.append(

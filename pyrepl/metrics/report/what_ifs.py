@@ -12,9 +12,9 @@ from pyrepl.metrics.report.model import Report, Row, real, whole, word
 MOST_MASTERS: Final = 8
 """Masters whose curve is drawn: those with most to gain."""
 _MEMORY: Final = (
-    "datum.value >= 1073741824 ? format(datum.value / 1073741824, '~r') + 'gb' : "
-    "datum.value >= 1048576 ? format(datum.value / 1048576, '~r') + 'mb' : "
-    "format(datum.value / 1024, '~r') + 'kb'"
+    "datum.value >= 1073741824 ? format(datum.value / 1073741824, '.3~r') + 'gb' : "
+    "datum.value >= 1048576 ? format(datum.value / 1048576, '.3~r') + 'mb' : "
+    "format(datum.value / 1024, '.3~r') + 'kb'"
 )
 _SIZES: Final[Spec] = {"type": "quantitative", "scale": {"type": "log", "base": 2},
                        "axis": {"labelExpr": _MEMORY, "grid": False, "tickCount": 6}}  # fmt: skip
@@ -121,6 +121,11 @@ def _curves(values: Sequence[Spec], title: str, what: str, scale: Spec, now: dic
     return chart([], 220, layer=layers)
 
 
+def _half(value: Spec) -> Spec:
+    """Where a line to the least value begins: nothing is spared by half of it, and a point alone would be no line."""
+    return {"value": value["value"] / 2, "share": 0.0, "spares": "none", "takes": ""}
+
+
 def fleet(report: Report, setting: str) -> Spec | None:
     """The same value for all masters: what it spares."""
     what, scale = FLEETS[setting]
@@ -136,6 +141,8 @@ def fleet(report: Report, setting: str) -> Spec | None:
     ]
     if not values:
         return None
+    if len(values) == 1:
+        values.insert(0, _half(values[0]))
     y_axis = {"field": "share", "type": "quantitative", "scale": {"domain": [0, 1]}, "title": what,
               "axis": {"format": ".0%", "values": [0, 0.5, 1]}}  # fmt: skip
     mark = {"type": "line", "interpolate": "step-after", "strokeWidth": 2, "color": "var(--s1)",

@@ -41,6 +41,7 @@ def looped(**more: object) -> Row:
         ),
         ("connect_failed", None, 5.0, "outage", "consider", "Nothing answers at the master's address"),
         (None, None, 5.0, "outage", "consider", "the last cause is unknown."),
+        ("connection_lost", None, 5.0, "outage", "consider", "the last cause is connection lost. The connection"),
     ],
 )
 def test_a_replica_that_is_out_when_the_logs_end(

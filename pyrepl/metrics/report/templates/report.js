@@ -1,7 +1,7 @@
 "use strict";
 (function () {
   var specs = JSON.parse(document.getElementById("specs").textContent);
-  var NARROW = 560, ROOM = 18;
+  var NARROW = 560, ROOM = 26, BAND = 0.3;
 
   // On a narrow screen the names of lanes stand above the lanes: beside them they would take all the room.
   function namesAbove(spec) {
@@ -15,16 +15,17 @@
     above(spec.encoding);
     spec.layer.forEach(function (layer) {
       above(layer.encoding);
-      if (layer.mark.height) layer.mark.height = { band: 0.36 };
-      if (layer.mark.type === "point") layer.mark.yOffset = -step * 0.24;
+      if (layer.mark.height) layer.mark.height = { band: BAND };
+      if (layer.mark.type === "point") layer.mark.yOffset = -step * BAND / 2 - 4;
     });
     spec.layer.push({
-      data: { values: lanes.map(function (name) { return { name: name }; }) },
-      mark: { type: "text", align: "left", baseline: "middle", x: 0, yOffset: -step * 0.36, fontSize: 11 },
+      data: { values: lanes.map(function (name) { var named = {}; named[field] = name; return named; }) },
+      mark: { type: "text", align: "left", baseline: "middle", x: 0, yOffset: 7 - step / 2, fontSize: 11 },
       encoding: {
         x: { value: 0 },
-        y: { field: "name", type: "nominal", sort: lanes, axis: null },
-        text: { field: "name" },
+        // The field that the bars have: of two fields Vega-Lite would put the lanes in the order of the alphabet.
+        y: { field: field, type: "nominal", sort: lanes, axis: null },
+        text: { field: field },
         color: { value: "var(--text)" }
       }
     });

@@ -22,6 +22,16 @@ def test_the_largest_only(monkeypatch: pytest.MonkeyPatch) -> None:
     assert [name for name, _ in lines.over_time(report(), "output_bytes", "bytes")] == ["cache-1:6379 → cache-3:6379"]
 
 
+def test_parts_of_a_second_have_no_prefix_that_reads_as_minutes() -> None:
+    def labels(column: str, value: float) -> str:
+        rows: list[Row] = [{"node": "n", "replica": "r", "at_us": 1, column: value}]
+        ((_, spec),) = lines.over_time(report(series=rows), column, "")
+        return str(spec["encoding"]["y"]["axis"]["format"])
+
+    assert labels("lag_s", 0.4) == "~g" and labels("lag_s", 40_000.0) == "~s"
+    assert labels("lag_bytes", 400.0) == "~s"
+
+
 def test_of_nothing() -> None:
     assert lines.over_time(report(), "sync_buffer_bytes", "bytes") == [], "nobody told any"
     zero: list[Row] = [{"node": "n", "replica": None, "at_us": 1, "lag_s": 0.0}]

@@ -41,7 +41,10 @@ def test_full_syncs_say_how_they_ended() -> None:
         "first sync of the replica",
         "well",
     ]
-    assert [row[4] for row in rows if "failed" in row[4]] == ["failed 9 times", "failed"]
+    assert [row[4] for row in rows if "failed" in row[4]] == [
+        "failed 9 times: RDB version not understood",
+        "failed: output buffer limit",
+    ]
     open_end: list[Row] = [{"mode": "full_disk", "ok": None, "at_us": minute(1)}]
     made = next(one for one in listing.lists(report(syncs=open_end)) if one.title == "Full resyncs")
     assert made.rows[0][4] == "not told"
@@ -57,4 +60,4 @@ def test_files_in_trouble_come_first() -> None:
 def test_long_tables_are_cut_and_say_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(listing, "MOST_ROWS", 2)
     made = by_title("Full resyncs")
-    assert len(made.rows) == 2 and made.more == "11 more are in the Parquet tables and in the JSON."
+    assert len(made.rows) == 2 and made.more == "These are 2; 11 more are in the Parquet tables and in the JSON."

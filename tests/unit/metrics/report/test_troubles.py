@@ -43,6 +43,10 @@ def test_costs() -> None:
     assert troubles.costs(empty()) == []
     long: list[Row] = [dict(row) | {"out_s": 7_654_321.0} for row in report().rows("costs")[:1]]
     assert troubles.costs(report(costs=long))[0].value == "127,572"
+    short: list[Row] = [dict(row) | {"out_s": 19.6} for row in report().rows("costs")[:1]]
+    assert [(tile.value, tile.label) for tile in troubles.costs(report(costs=short))[:1]] == [
+        ("19.6", "replica-seconds out of step")
+    ]
 
 
 def test_a_card_for_each_master() -> None:

@@ -47,3 +47,7 @@ def test_all_masters(setting: str) -> None:
     spec = what_ifs.fleet(report(), setting)
     assert spec is not None and spec["data"]["values"][-1]["share"] == 1.0
     assert what_ifs.fleet(report(fleet_what_if=[]), setting) is None
+    one = [row for row in report().rows("fleet_what_if") if row["setting"] == setting][-1:]
+    spec = what_ifs.fleet(report(fleet_what_if=one), setting)
+    assert spec is not None
+    assert [value["share"] for value in spec["data"]["values"]] == [0.0, 1.0], "one value is a line too"
