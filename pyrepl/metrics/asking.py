@@ -105,13 +105,29 @@ def counts_of(told: Any, most: int) -> Counts:
     return Counts(counted, first_us, last_us, since_us)
 
 
-def few(tables: Path, bounds: Bounds, table: Table, since_us: int | None = None) -> list[dict[str, Any]]:
-    """All rows of one of the tables of ANSWERED, or those since then, in any order: for who knows that they are few.
-    Raises OSError, ArrowInvalid."""
+def few(tables: Path, bounds: Bounds, table: Table) -> list[dict[str, Any]]:
+    """All rows of one of the tables of ANSWERED, in any order: for who knows that they are few. Raises OSError,
+    ArrowInvalid."""
+    rows: list[dict[str, Any]] = _answers(tables, bounds, table).to_table().to_pylist()
+    return rows
+
+
+def newest(tables: Path, bounds: Bounds, table: Table, since_us: int | None, most: int) -> list[dict[str, Any]]:
+    """The `most` newest rows of a table of NEWEST, and those as old as the last of them, in any order, of which none is
+    older than `since_us`. Raises OSError, ArrowInvalid."""
+    wanted = None if since_us is None else pc.field("at_us") >= since_us
+    found = _answers(tables, bounds, table).to_table(filter=wanted)
+    # As values of Python rows take ten times the memory, of which the driver is to need little.
+    if len(found) > most:
+        shown = found["at_us"].take(pc.top_k_unstable(found["at_us"], most))
+        found = found.filter(pc.greater_equal(found["at_us"], pc.min(shown)))
+    rows: list[dict[str, Any]] = found.to_pylist()
+    return rows
+
+
+def _answers(tables: Path, bounds: Bounds, table: Table) -> Any:
     files = [str(path) for path in (place(tables, bounds) / table.name).glob("*.parquet")]
-    newest = None if since_us is None else pc.field("at_us") >= since_us
-    found: list[dict[str, Any]] = ds.dataset(files, schema(table), format="parquet").to_table(filter=newest).to_pylist()
-    return found
+    return ds.dataset(files, schema(table), format="parquet")
 
 
 def plain(path: Path) -> str:

@@ -24,7 +24,7 @@ import pyarrow as pa
 from pyrepl.metrics import fleet_sql, manifest, near
 from pyrepl.metrics.answers import ANSWERED
 from pyrepl.metrics.arrow import schema
-from pyrepl.metrics.asking import answered, few
+from pyrepl.metrics.asking import answered, few, newest
 from pyrepl.metrics.groups import groups
 from pyrepl.metrics.handing import handed
 from pyrepl.metrics.manifest import Entry, Manifest
@@ -87,7 +87,12 @@ def analyse(
     empty = [name for name, reads in fleet_sql.EMPTY_WITHOUT.items() if not any(counts.counted[one] for one in reads)]
     sizes |= dict.fromkeys(empty, 0) | {FILES.name: len(rows)} | ({} if unparsed else {UNPARSED.name: 0})
     read = [table for table in ANSWERED if 0 < sizes[table.name] <= most or table.name in counts.since_us]
-    found = {table.name: partial(few, tables, bounds, table, counts.since_us.get(table.name)) for table in read}
+    found = {
+        table.name: partial(newest, tables, bounds, table, counts.since_us[table.name], most)
+        if table.name in counts.since_us
+        else partial(few, tables, bounds, table)
+        for table in read
+    }
     return Analysis(sizes, found if len(rows) > most else {**found, FILES.name: lambda: rows})
 
 

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from pyrepl.metrics.arrow import schema
-from pyrepl.metrics.asking import COUNTED, SHARES, answer_batches, answered, counts_of, few, plain, rows
+from pyrepl.metrics.asking import COUNTED, SHARES, answer_batches, answered, counts_of, few, newest, plain, rows
 from pyrepl.metrics.keep import key
 from pyrepl.metrics.parts import Again, Bounds, Sources
 from pyrepl.metrics.places import of_answer, place
@@ -66,8 +66,9 @@ def test_of_happenings_the_newest_are_read_alone(tmp_path: Path) -> None:
     for name, times in (("a", [80, 70, 50, 10]), ("b", [90, 60, 20])):
         syncs = pa.Table.from_pylist([dict.fromkeys(SYNCS.names) | {"at_us": at} for at in times], schema(SYNCS))
         pq.write_table(syncs, folder / f"{name}.parquet")
-    assert sorted(row["at_us"] for row in few(tmp_path, (None, None), SYNCS, 60)) == [60, 70, 80, 90]
-    assert len(few(tmp_path, (None, None), SYNCS)) == 7
+    for since_us, most, read in ((60, 9, [60, 70, 80, 90]), (60, 2, [80, 90]), (None, 3, [70, 80, 90])):
+        assert sorted(row["at_us"] for row in newest(tmp_path, (None, None), SYNCS, since_us, most)) == read
+    assert len(newest(tmp_path, (None, None), SYNCS, None, 7)) == len(few(tmp_path, (None, None), SYNCS)) == 7
 
 
 def test_what_is_asked_no_more_is_in_no_view(tmp_path: Path) -> None:
