@@ -40,13 +40,13 @@ class Found(NamedTuple):
 
 
 class FoundBox(NamedTuple):
-    """A mailbox as its files have it, by UID. `keywords`: those that a file's name can show here. `unlisted`: so many
-    messages have no UID. If not `is_whole`, `messages` are those that may have changed since it was told last, and
-    `gone` those that went. `unsure`: something may be so only for a moment, and was not told: who looks again under the
-    lock knows."""
+    """A mailbox as its files have it, by UID. `keywords`: those that a file's name can show here; None for all.
+    `unlisted`: so many messages have no UID. If not `is_whole`, `messages` are those that may have changed since it was
+    told last, and `gone` those that went. `unsure`: something may be so only for a moment, and was not told: who looks
+    again under the lock knows."""
 
     messages: tuple[Found, ...]
-    keywords: frozenset[str] = frozenset()
+    keywords: frozenset[str] | None = frozenset()
     unlisted: int = 0
     is_whole: bool = True
     gone: frozenset[str] = frozenset()
@@ -111,10 +111,10 @@ def _is_new(rows: Rows, box: BoxRow, row: MessageRow | None, each: Found) -> boo
     return gone is None or gone.uid < each.uid
 
 
-def _changed(row: MessageRow, each: Found, keywords: frozenset[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _changed(row: MessageRow, each: Found, keywords: frozenset[str] | None) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Flags that were added, and removed. A keyword that files cannot show was not removed."""
     had = set(row.set_flags())
-    shown = {flag for flag in had if flag.startswith("\\") or flag in keywords}
+    shown = {flag for flag in had if flag.startswith("\\") or keywords is None or flag in keywords}
     return tuple(sorted(each.flags - had)), tuple(sorted(shown - each.flags))
 
 

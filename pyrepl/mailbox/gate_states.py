@@ -1,7 +1,10 @@
 """The states of one mailbox's gate: the table says which trigger leads from which to which.
 
 A gate is shut while this node owns the mailbox's `dovecot-uidlist.lock`, so that no Dovecot gives out a UID there; it
-is open while the node holds a LOCK of its own for whatever Dovecot does. Not here: what is done on the way (gates.py).
+is open while the node holds a LOCK of its own for whatever Dovecot does. A store without lock files has gates that are
+never opened: they are SHUT while nothing is to be looked at, and SHUTTING while something is.
+
+Not here: what is done on the way (gates.py).
 """
 
 from __future__ import annotations
@@ -59,6 +62,7 @@ GATE: Final[Table[GateState, GateTrigger]] = Table(
         (_S.LOOSE, _T.BEGIN): _S.SHUTTING,
         (_S.SHUTTING, _T.DONE): _S.SHUT,
         (_S.SHUT, _T.WANT): _S.WANTED,
+        (_S.SHUT, _T.LOOK): _S.SHUTTING,
         (_S.WANTED, _T.REFUSED): _S.SHUT,
         (_S.WANTED, _T.GRANTED): _S.OPENING,
         (_S.OPENING, _T.DONE): _S.OPEN,

@@ -8,9 +8,11 @@ needs to know nothing of it asks for the mastership by waiting for that file.
 | OPEN | Dovecot has released the lock file | LOOKING: what it did becomes ops, by a glance if that can tell it |
 | OPEN | others want the mailbox, elsewhere or here; the lease is over; nobody writes any more | SHUTTING |
 | SHUTTING | the file is taken | what Dovecot did becomes ops, UNLOCK: GIVE goes behind them |
+| SHUT, of a store without lock files | Dovecot has changed something | SHUTTING: what it did becomes ops |
 
 An open gate is a LOCK as a mail process has one, so everything about masterships is as it is for those. What Dovecot
-did before a gate was shut for the first time has no LOCK: its UIDs are like those given out apart.
+did before a gate was shut for the first time has no LOCK: its UIDs are like those given out apart. So are all UIDs
+where the store has no lock files: such gates are never opened, and say no more than when to look.
 
 What is to be done in the store is asked as orders. They are done before anything else in a round, when every work that
 follows from the rows is done, so that files and rows may be compared.
@@ -146,12 +148,15 @@ class Gates:
     active ones, and what happens costs nothing for the others.
     """
 
-    def __init__(self, core: Core, mastering: Mastering, saving: Saving, guard: int) -> None:
-        """`guard`: `mailbox-expunge-guard`."""
+    def __init__(
+        self, core: Core, mastering: Mastering, saving: Saving, guard: int, *, has_lock_files: bool = True
+    ) -> None:
+        """`guard`: `mailbox-expunge-guard`. `has_lock_files`: can the store keep a Dovecot from giving out UIDs?"""
         self._core: Final = core
         self._mastering: Final = mastering
         self._saving: Final = saving
         self._guard: Final = guard
+        self._has_lock_files: Final = has_lock_files
         self._gates: Final[dict[str, Gate]] = {}
         self._active: Final[set[str]] = set()
         self.allowed: Final[set[str]] = set()
@@ -340,17 +345,20 @@ class Gates:
 
     def _review(self, gate: Gate, now: float) -> None:
         if gate.state is GateState.LOOSE:
-            if gate.box in self._unlooked and self._mastering.tracker.boxes[gate.box].phase is Phase.ARRIVING:
+            if self._has_lock_files and gate.box in self._unlooked and self._is_arriving(gate.box):
                 # What a Dovecot did before the start goes out before the mastership does.
                 self._lock(gate, now)
             gate.move(GateTrigger.BEGIN)
             gate.again_at = now
         elif gate.state is GateState.SHUT and gate.again_at <= now:
-            self._ask(gate, now)
+            self._ask(gate, now) if self._has_lock_files else gate.move(GateTrigger.LOOK)
         elif gate.state is GateState.WANTED:
             self._hear(gate, now)
         elif gate.state is GateState.OPEN:
             self._review_open(gate, now)
+
+    def _is_arriving(self, box: str) -> bool:
+        return self._mastering.tracker.boxes[box].phase is Phase.ARRIVING
 
     def _ask(self, gate: Gate, now: float) -> None:
         gate.again_at = float("inf")

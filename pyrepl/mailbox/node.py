@@ -69,7 +69,7 @@ from pyrepl.mailbox.words import APART, Token, node_of, ranges
 SETTLE_S: Final = 0.1
 """So long a node gathers messages that need another UID."""
 RETRY_S: Final = 1.0
-WHY_NO_DOVEADM: Final = "modseqs are not brought in line without mailbox-doveadm"
+WHY_NO_DOVEADM: Final = "modseqs are brought in line with mailbox-doveadm and mailbox-gate on alone"
 MOST_SETTLED: Final = 300
 _ANSWERS: Final = (Ok, No, Bad)
 _OF_MASTERSHIPS: Final = (Take, Give, RootPing, RootClaim, RootSet, RootClear)
@@ -80,7 +80,8 @@ _ASKED: Final = (Boxes, Entries, Messages)
 
 class NodeOptions(NamedTuple):
     """`unix_s`: Unix time when `now` was 0. `expunge_guard`: `mailbox-expunge-guard`, of a node whose store has gates;
-    None of one without. `exclude`: `mailbox-exclude`. `aligns`: with `mailbox-doveadm`, for which it needs gates."""
+    None of one without. `exclude`: `mailbox-exclude`. `aligns`: with `mailbox-doveadm`, for which it needs gates.
+    `has_lock_files`: can the gates keep a Dovecot from giving out UIDs?"""
 
     mastering: MasteringOptions = MasteringOptions()
     unix_s: float = 0.0
@@ -89,6 +90,7 @@ class NodeOptions(NamedTuple):
     pages: Pages = Pages()
     exclude: tuple[str, ...] = ()
     aligns: bool = False
+    has_lock_files: bool = True
 
 
 @final
@@ -117,7 +119,11 @@ class Node:
         self.uniting: Final = Uniting(self.core, self.mastering, self.saving)
         self.doubles: Final = Doubles(self.core, self.mastering, self.uniting, now)
         self.renewing: Final = Renewing(self.core, self.saving, options.unix_s)
-        self.gates: Final = None if guard is None else Gates(self.core, self.mastering, self.saving, guard)
+        self.gates: Final = (
+            None
+            if guard is None
+            else Gates(self.core, self.mastering, self.saving, guard, has_lock_files=options.has_lock_files)
+        )
         self.folders: Final = (
             None if guard is None or self.gates is None else Folders(self.core, self.gates, guard, self.excluded)
         )

@@ -35,7 +35,7 @@ class Rig:
         assert box is not None
         return box
 
-    def ops(self, *found: Found, keywords: frozenset[str] = frozenset(), guard: int = 100) -> list[Op]:
+    def ops(self, *found: Found, keywords: frozenset[str] | None = frozenset(), guard: int = 100) -> list[Op]:
         differs = difference(self.core.rows, self.box, FoundBox(found, keywords), TOKEN, guard)
         return [*differs.expunges, *differs.saves, *differs.stores]
 
@@ -85,6 +85,8 @@ def test_a_keyword_that_no_file_can_show_was_not_removed() -> None:
     rig = Rig()
     rig.do(rig.save("G1", 1, "27th"))
     assert rig.ops(as_found(1)) == []
+    [store] = rig.ops(as_found(1), keywords=None)
+    assert isinstance(store, Store) and store.remove == ("27th",)
 
 
 def test_a_message_under_a_higher_uid_went_and_came() -> None:

@@ -35,13 +35,16 @@ RELEASED = Seen(released=True)
 class Rig:
     """A node alone, INBOX, and what its store finds there."""
 
-    def __init__(self, members: str = "a", *, is_root: bool = True, accept: bool = True) -> None:
+    def __init__(
+        self, members: str = "a", *, is_root: bool = True, accept: bool = True, has_lock_files: bool = True
+    ) -> None:
         self.now = 0.0
         self.found = FoundBox(())
         self.orders: list[GateOrder] = []
         self.notices: list[Notice] = []
         self.saved: list[Save] = []
-        self.options = NodeOptions(MasteringOptions(tracker=TrackerOptions(accept=accept)), expunge_guard=3)
+        mastering = MasteringOptions(tracker=TrackerOptions(accept=accept))
+        self.options = NodeOptions(mastering, expunge_guard=3, has_lock_files=has_lock_files)
         self.rows = MemoryRows()
         self.members = Members(tuple(map(Member, members)))
         self.restart()
@@ -425,3 +428,23 @@ def test_a_mailbox_is_told_whole_until_the_rows_have_all_of_it() -> None:
     rig.round(GateResult(why="no disk"))
     rig.now += RETRY_S
     assert [order.is_whole for order in rig.round()] == [True], "what was told may have been lost"
+
+
+def test_without_lock_files_it_is_looked_at_when_something_changed_and_never_opened() -> None:
+    rig = Rig(has_lock_files=False)
+    rig.orders.clear()
+    rig.found = FoundBox((Found(1, "G1", frozenset({"kw"}), TEXT),), keywords=None)
+    rig.gates.seen(GUID, Seen(brought=True), rig.now)
+    rig.settle()
+    assert [(order.work, order.may_list) for order in rig.orders] == [(GateWork.SHUT, False)]
+    assert rig.gates.state(GUID) is GateState.SHUT
+    row = rig.node.core.rows.message(GUID, "G1")
+    assert row is not None and row.uid == 1 and row.token.term == APART and row.set_flags() == ("kw",)
+    rig.run(IDLE_S)
+    assert len(rig.orders) == 1, "nobody waits for anything"
+    rig.round(GateResult(is_busy=True))
+    rig.gates.seen(GUID, Seen(brought=True), rig.now)
+    rig.found = FoundBox((Found(1, "G1", frozenset(), TEXT),), keywords=None)
+    rig.settle()
+    row = rig.node.core.rows.message(GUID, "G1")
+    assert row is not None and row.set_flags() == () and len(rig.orders) == 2
