@@ -10,14 +10,13 @@ Not here: rows, and who decides what is to be done. Every method waits for the d
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from functools import partial
-from itertools import groupby
 from typing import Final, Protocol, TypeVar, final
 
 from pyrepl.daemon.mailbox.box_gone import without_box
 from pyrepl.daemon.mailbox.box_plan import BoxWork
-from pyrepl.daemon.mailbox.drop_folder import DropFolder, shown_guid, text_name
+from pyrepl.daemon.mailbox.drop_folder import DropFolder, shown_guid
 from pyrepl.daemon.mailbox.files import Files
 from pyrepl.daemon.mailbox.folder_listing import check_inbox, found_folders
 from pyrepl.daemon.mailbox.fresh_texts import FreshTexts
@@ -29,6 +28,7 @@ from pyrepl.daemon.mailbox.text_reading import read_text
 from pyrepl.daemon.mailbox.uidlist_lock import LockBusy, UidlistLock
 from pyrepl.daemon.mailbox.user_boxes import BoxGone, UserBoxes
 from pyrepl.daemon.mailbox.user_folders import Place, UserFolders
+from pyrepl.daemon.mailbox.work_batches import begin_flags, perform_in_batches, settle
 from pyrepl.errors import CorruptData
 from pyrepl.mailbox.aligning import DRAFT, AlignOrder
 from pyrepl.mailbox.compare import FoundBox
@@ -43,12 +43,10 @@ from pyrepl.mailbox.store import (
     AddMessage,
     MakeBox,
     MendMessage,
-    MoveMessage,
     Outcome,
     RemoveBox,
     RenameBox,
     Result,
-    SetFlags,
     Stored,
     StoredBox,
     SubscribeBox,
@@ -60,8 +58,6 @@ MOST_OPEN: Final = 100
 """Mailboxes, and users, that are remembered at once."""
 TROUBLE: Final = (OSError, CorruptData, LockBusy, NotThere, OtherBox)
 """What a disk, or somebody else who writes there, makes impossible."""
-_FLAGGING: Final = (SetFlags, MoveMessage)
-"""Works that change flags of messages whose rows are there."""
 
 T = TypeVar("T")
 
@@ -133,14 +129,7 @@ class MaildirStore:
             self.keep(works)
         except (NotThere, OSError) as error:
             return [failed(error, Outcome.NOT_THERE)] * len(works)
-        results: list[Result] = []
-        stopped: dict[str, Result] = {}
-        for (user, box), batch in _batches(works):
-            done = [stopped[user]] * len(batch) if user in stopped else self._perform(user, box, batch)
-            results += done
-            if done[-1].outcome is Outcome.FAILED:
-                stopped[user] = done[-1]
-        return results
+        return perform_in_batches(works, self._perform)
 
     def keep(self, works: Sequence[Work]) -> None:
         """The texts that came for these works are on disk when this returns. Raises NotThere, OSError."""
@@ -218,15 +207,7 @@ class MaildirStore:
 
     def settle(self, works: Sequence[Work]) -> None:
         """Raises OSError."""
-        for work in works:
-            if isinstance(work, BRINGING) and work.text:
-                self.drop.remove([work.text])
-            elif isinstance(work, AddMessage) and work.at is not None:
-                self.drop.remove([text_name(work.at, work.guid)])
-            elif isinstance(work, MakeBox):
-                self.drop.remove_new_box(work.box.encode())
-        for box in {work.box for work in works if isinstance(work, _FLAGGING)}:
-            self.drop.remove_flags(box.encode())
+        settle(self.drop, works)
 
     def users(self) -> list[str]:
         """Who has a folder here. Raises NotThere, OSError."""
@@ -311,9 +292,7 @@ class MaildirStore:
         def find_text(work: AddMessage | MendMessage) -> bytes | None:
             return self._find_text(user, guid, work) if work.text else elsewhere.get(work.guid)
 
-        changing = [(work.guid, _changing(work)) for work in works if isinstance(work, _FLAGGING)]
-        if changing:
-            self.drop.begin_flags(guid, changing)
+        begin_flags(self.drop, guid.decode(), works)
         try:
             results = self._with_box(user, boxes, guid, lambda box: box.perform(works, find_text))
         except BoxGone as error:
@@ -399,20 +378,3 @@ def _remembered(known: OrderedDict[K, T], key: K, make: Callable[[], T]) -> T:
             known.popitem(last=False)
     known.move_to_end(key)
     return known[key]
-
-
-def _changing(work: SetFlags | MoveMessage) -> frozenset[str] | None:
-    """The flags that a work may change, in lower case; None for all."""
-    if not isinstance(work, SetFlags) or work.before is None:
-        return None
-    return frozenset(flag.lower() for flag in {*work.flags} ^ {*work.before})
-
-
-def _batches(works: Sequence[Work]) -> Iterator[tuple[tuple[str, str], list[Work]]]:
-    """Works that follow each other in one mailbox, those on messages apart from those on the mailbox."""
-
-    def key(work: Work) -> tuple[str, str, bool]:
-        return work.user, work.box, isinstance(work, MakeBox | RenameBox | RemoveBox | SubscribeBox)
-
-    for (user, box, _), batch in groupby(works, key):
-        yield (user, box), list(batch)

@@ -208,7 +208,7 @@ class UserBoxes:
         if not target and not self.has_mail(self._folders.root):
             self._empty_inbox()
         elif found is not None and found.folder == target:
-            self.rename(other, found.name + _mark(other))
+            self.rename(other, found.name + mark(other))
         elif not target:
             self._empty_inbox()
 
@@ -291,9 +291,14 @@ class UserBoxes:
 
 def name_before(place: Place) -> str | None:
     """What a mailbox was called whose name was taken from it; None if it has its own."""
-    name, mark = place.name, _mark(place.guid)
-    return name.removesuffix(mark) if name.endswith(mark) else None
+    return unmarked(place.name, place.guid)
 
 
-def _mark(guid: bytes) -> str:
+def unmarked(name: str, guid: bytes) -> str | None:
+    """As `name_before`, of the mailbox with this name and GUID."""
+    return name.removesuffix(mark(guid)) if name.endswith(mark(guid)) else None
+
+
+def mark(guid: bytes) -> str:
+    """What is put behind the name of a mailbox whose name is taken from it."""
     return f" ({guid[:_SHOWN_OF_GUID].decode()})"
