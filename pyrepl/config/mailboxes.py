@@ -52,15 +52,34 @@ class Mailboxes:
         mutable=False,
         secret=True,
     )
+    mailbox_store = Directive(
+        Choice("maildir", "doveadm"),
+        "maildir",
+        "How this node keeps mail: maildir, in the Maildirs that mailbox-maildir names; or doveadm, in whatever format"
+        " a Dovecot 2.4 has, as sdbox, by the program that mailbox-doveadm names. With doveadm no Dovecot waits for"
+        " the node: what its clients do is seen each mailbox-poll milliseconds, and a message whose UID another node"
+        " gave out meanwhile gets another.",
+        mutable=False,
+    )
+    mailbox_poll = Directive(
+        Integer(50, DAY_MS),
+        5000,
+        "Milliseconds after which a node with mailbox-store doveadm asks its Dovecot again what has changed.",
+        mutable=False,
+    )
     mailbox_maildir = Directive(
         Text(),
         "",
         "Where the Maildir of a user lies, as /var/vmail/%d/%n/Maildir: %u is the user, %n what stands"
-        " before the @, %d what stands behind the @. A witness needs none.",
+        " before the @, %d what stands behind the @. A witness needs none, nor does mailbox-store doveadm.",
         mutable=False,
     )
     mailbox_layout = Directive(
-        Choice("maildir++", "fs"), "maildir++", "How subfolders lie in a Maildir, as Dovecot's LAYOUT.", mutable=False
+        Choice("maildir++", "fs"),
+        "maildir++",
+        "How subfolders lie in a Maildir, as Dovecot's LAYOUT. With mailbox-store doveadm: which separator the names of"
+        " mailboxes have in Dovecot, a dot with maildir++, a slash with fs.",
+        mutable=False,
     )
     mailbox_dir = Directive(
         Text(), "", "Folder of mailbox.db, where the node keeps what it knows of mailboxes; empty: dir.", mutable=False
@@ -158,7 +177,7 @@ class Mailboxes:
         "",
         "The program doveadm of this node's Dovecot, as /usr/bin/doveadm, with options before its commands if it needs"
         " some. With it `pyrepl mailbox check --login` brings modseqs in line for clients that come from another node."
-        " With mailbox-gate on.",
+        " With mailbox-gate on. With mailbox-store doveadm it is what keeps mail.",
         mutable=False,
     )
     mailbox_exclude = Directive(

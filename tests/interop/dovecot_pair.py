@@ -20,6 +20,7 @@ from tests.peers.proxy import Proxy
 
 _TIMES: Final = {"mailbox-lease": "5000", "mailbox-root-timeout": "2000"}
 SETTINGS: Final = {"mailbox-gate": "on", **_TIMES}
+BY_DOVEADM: Final = {"mailbox-store": "doveadm", "mailbox-layout": "fs", "mailbox-poll": "200", **_TIMES}
 _SAYS: Final = re.compile(rb"UID (\d+) FLAGS \((.*?)\) X-GUID \"?([^\" )]+)")
 CONF: Final = Path(__file__).resolve().parents[2] / "conf"
 _NOTHING: Final[Mapping[str, str]] = MappingProxyType({})
@@ -54,18 +55,27 @@ class DovecotPair:
             if name not in self.dovecots:
                 self.cluster.start(name, **_TIMES)
                 continue
-            own = {
-                "mailbox-maildir": f"{self.dovecots[name].maildirs}/%u",
-                "mailbox-lmtp-port": str(self.lmtp_ports[name]),
-                "mailbox-lmtp-backend": f"{HOST}:{self.dovecots[name].lmtp_port}",
-                **self._more,
-            }
+            own = {**self._kept(self.dovecots[name], name), **self._more}
             if self.is_checked:
                 own["mailbox-doveadm"] = shlex.join(self.dovecots[name].doveadm())
             if name == "b":
                 a, proxy = self.cluster.ports["a"], self.proxy.port
                 own["mailbox-members"] = self.cluster.members.replace(f":{a}", f":{proxy}")
-            self.cluster.start(name, **SETTINGS, **own)
+            self.cluster.start(name, **own)
+
+    def _kept(self, dovecot: Dovecot, name: str) -> dict[str, str]:
+        """The directives that say how its mail is kept."""
+        if dovecot.driver != "maildir":
+            # Where this Dovecot's doveadm sees it too.
+            folder = dovecot.folder / "pyrepl"
+            folder.mkdir(exist_ok=True)
+            return {**BY_DOVEADM, "mailbox-doveadm": shlex.join(dovecot.doveadm()), "mailbox-dir": str(folder)}
+        return {
+            **SETTINGS,
+            "mailbox-maildir": f"{dovecot.maildirs}/%u",
+            "mailbox-lmtp-port": str(self.lmtp_ports[name]),
+            "mailbox-lmtp-backend": f"{HOST}:{dovecot.lmtp_port}",
+        }
 
     def imap(self, name: str, folder: str = "INBOX") -> imaplib.IMAP4:
         """A session with a folder selected."""
@@ -139,12 +149,14 @@ def dovecot_pair(
     more: Mapping[str, str] = _NOTHING,
     checked: bool = False,
     told: str = "",
+    drivers: Mapping[str, str] = _NOTHING,
 ) -> Iterator[DovecotPair]:
     """Nodes that have met, an INBOX if `is_new`, and Dovecots that told of no errors but those with `told` in them.
 
     w is a witness.
 
     They are of this machine's version, or of the one that `versions` has for a node, with these `settings` besides.
+    `drivers`: node -> the format of its mail, which it keeps by doveadm; of the others it is maildir.
     `checked`: before a user logs in, modseqs are brought in line, as conf/dovecot-login-check.sh does it.
     """
     with ExitStack() as stack:
@@ -152,9 +164,12 @@ def dovecot_pair(
         dovecots = {
             name: stack.enter_context(
                 Dovecot(
-                    *([USER], "maildir++", settings + (_checking(cluster, name) if checked else "")),
+                    [USER],
+                    "fs" if name in drivers else "maildir++",
+                    settings + (_checking(cluster, name) if checked else ""),
                     is_ours=True,
                     version=versions.get(name, ""),
+                    driver=drivers.get(name, "maildir"),
                 )
             )
             for name in names.replace("w", "")

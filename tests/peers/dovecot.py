@@ -68,8 +68,10 @@ class Dovecot:
         *,
         is_ours: bool = False,
         version: str = "",
+        driver: str = "maildir",
     ) -> None:
         """`settings` are lines of its configuration besides. `is_ours`: the Maildirs belong to the test's own user.
+        `driver`: the format in which 2.4 keeps mail.
 
         `version` is "2.3" or "2.4", none for this machine's own; another than that is for root, with `is_ours`.
         """
@@ -78,6 +80,7 @@ class Dovecot:
         self.maildirs = self.folder / "mail"
         self._users = tuple(users)
         self.layout = layout
+        self.driver = driver
         self._settings = settings
         self._process: subprocess.Popen[bytes] | None = None
         self._owner = owner()
@@ -245,7 +248,7 @@ protocols {{
   lmtp = yes
 }}
 auth_allow_cleartext = yes
-mail_driver = maildir
+mail_driver = {self.driver}
 mail_path = {self.maildirs}/%{{user}}
 mailbox_list_layout = {self.layout}
 passdb passwd-file {{

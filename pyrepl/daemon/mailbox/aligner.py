@@ -14,8 +14,10 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from typing import Final, final
 
-from pyrepl.daemon.mailbox.doveadm import Doveadm, DoveadmError
+from pyrepl.daemon.mailbox.doveadm import Doveadm
+from pyrepl.daemon.mailbox.doveadm_program import DoveadmError
 from pyrepl.daemon.mailbox.maildir_store import TROUBLE, MaildirStore
+from pyrepl.daemon.mailbox.node_store import NodeStore
 from pyrepl.daemon.mailbox.results import failed
 from pyrepl.daemon.mailbox.workers import Workers
 from pyrepl.mailbox.aligning import Aligning, AlignOrder
@@ -46,7 +48,7 @@ class Aligner:
         """At the end of a round, when all is committed: let begin what is to be done."""
         done, self._done = self._done, []
         for order in done:
-            self._workers.run(order.user, partial(MaildirStore.end_align, order=order))
+            self._workers.run(order.user, partial(_end, order))
         for order in aligning.orders(now):
             self._threads.submit(self._align, order).add_done_callback(partial(self._ended_there, order))
 
@@ -59,7 +61,7 @@ class Aligner:
         if not order.messages:
             return ""
         try:
-            self._workers.run(order.user, partial(MaildirStore.begin_align, order=order)).result()
+            self._workers.run(order.user, partial(_begin, order)).result()
             self._doveadm.align(order)
         except DoveadmError as error:
             return str(error)
@@ -80,3 +82,14 @@ class Aligner:
         if not why:
             self._done.append(order)
         node.aligning.done(order, why)
+
+
+def _begin(order: AlignOrder, store: NodeStore) -> None:
+    """In the user's worker. Only beside gates, which Maildirs have, modseqs are brought in line."""
+    assert isinstance(store, MaildirStore)
+    store.begin_align(order)
+
+
+def _end(order: AlignOrder, store: NodeStore) -> None:
+    assert isinstance(store, MaildirStore)
+    store.end_align(order)

@@ -36,11 +36,11 @@ class Configured(NamedTuple):
     secret: bytes
     database: Path
     place: MaildirsPlace | None
-    """None for a witness, which has no Maildirs."""
+    """None for who has no Maildirs: a witness, or a node with mailbox-store doveadm."""
     mastering: MasteringOptions
     talk: TalkOptions
     expunge_guard: int | None
-    """None without gates."""
+    """None where no Dovecot changes what is kept."""
     acks: AckOptions
     exclude: tuple[str, ...]
     gates: bytes | None
@@ -49,6 +49,8 @@ class Configured(NamedTuple):
     """Where Dovecot takes mail by LMTP: a path, or host and port; None without mailbox-lmtp-port."""
     doveadm: tuple[str, ...]
     """The words of mailbox-doveadm; none of a witness."""
+    is_kept_by_doveadm: bool
+    """mailbox-store doveadm, of a node that is no witness."""
 
     @property
     def to_call(self) -> tuple[str, ...]:
@@ -78,18 +80,22 @@ def configured(settings: Settings, jitter: float) -> Configured:
         settings.mailbox_gap,
     )
     talk = TalkOptions(settings.mailbox_line_limit, settings.mailbox_text_limit, settings.mailbox_output_buffer_limit)
-    place = None if addresses[name].is_witness else _place(settings)
+    by_doveadm = settings.mailbox_store == "doveadm" and not addresses[name].is_witness
+    place = None if addresses[name].is_witness or by_doveadm else _place(settings)
     has_gates = settings.mailbox_gate == "on" and place is not None
+    if by_doveadm:
+        _check_doveadm(settings)
     return Configured(
         *(name, members, addresses, settings.mailbox_secret, folder / DATABASE, place, mastering, talk),
-        expunge_guard=settings.mailbox_expunge_guard if has_gates else None,
+        expunge_guard=settings.mailbox_expunge_guard if has_gates or by_doveadm else None,
         acks=AckOptions(
             settings.mailbox_min_acks, settings.mailbox_ack_timeout / 1000, settings.mailbox_single_copy == "accept"
         ),
         exclude=settings.mailbox_exclude,
         gates=_orphaned(settings, members, name) if has_gates else None,
         lmtp=_backend(settings, has_gates) if settings.mailbox_lmtp_port else None,
-        doveadm=_doveadm(settings, has_gates) if place is not None else (),
+        doveadm=() if addresses[name].is_witness else _doveadm(settings, has_gates or by_doveadm),
+        is_kept_by_doveadm=by_doveadm,
     )
 
 
@@ -101,6 +107,20 @@ def _doveadm(settings: Settings, has_gates: bool) -> tuple[str, ...]:
     if words and not has_gates:
         raise ConfigError("mailbox-doveadm needs mailbox-gate on, as there is no Dovecot without")
     return words
+
+
+def _check_doveadm(settings: Settings) -> None:
+    """Refuse what mailbox-store doveadm cannot do."""
+    whys = (
+        (not settings.mailbox_doveadm, "needs mailbox-doveadm, the program doveadm of a Dovecot 2.4"),
+        (settings.mailbox_gate == "on", "has no gates, which are files of Maildirs: set mailbox-gate off"),
+        (settings.mailbox_apart == "refuse", "cannot keep a Dovecot from taking mail: set mailbox-apart accept"),
+        (settings.mailbox_lmtp_port > 0, "sees new mail too late for mailbox-lmtp-port: set it to 0"),
+        (settings.mailbox_scrub > 0, "cannot mend texts: set mailbox-scrub to 0"),
+    )
+    for is_so, why in whys:
+        if is_so:
+            raise ConfigError(f"mailbox-store doveadm {why}")
 
 
 def _backend(settings: Settings, has_gates: bool) -> str | tuple[str, int]:

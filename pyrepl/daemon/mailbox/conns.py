@@ -17,7 +17,7 @@ from pyrepl.daemon.log_sink import Log
 from pyrepl.daemon.mailbox.database import DatabaseError
 from pyrepl.daemon.mailbox.files import DiskFiles
 from pyrepl.daemon.mailbox.keeping import Keeping
-from pyrepl.daemon.mailbox.maildir_store import MaildirStore
+from pyrepl.daemon.mailbox.node_store import NodeStore
 from pyrepl.daemon.mailbox.talk_conn import TalkConn
 from pyrepl.daemon.mailbox.tally import Tally
 from pyrepl.daemon.mailbox.text_writer import ComingText
@@ -374,7 +374,7 @@ class Conns:
     # Texts that go out
 
     def _ask(
-        self, text_of: TextOf, what: Callable[[MaildirStore], Any], then: Callable[[Any], None], otherwise: Any
+        self, text_of: TextOf, what: Callable[[NodeStore], Any], then: Callable[[Any], None], otherwise: Any
     ) -> None:
         """Ask the user's worker, and tell the answer in the loop."""
         if self.keeping is None or self.keeping.workers is None:
@@ -392,12 +392,12 @@ class Conns:
         workers = None if self.keeping is None else self.keeping.workers
         return None if workers is None else workers.fresh(text_of)
 
-    def _size(self, store: MaildirStore, text_of: TextOf) -> int | None:
+    def _size(self, store: NodeStore, text_of: TextOf) -> int | None:
         path = store.readable_text(*text_of)
         found = None if path is None else self._files.stat(path)
         return None if found is None else found.size
 
-    def _piece(self, store: MaildirStore, text_of: TextOf, start: int, size: int) -> bytes:
+    def _piece(self, store: NodeStore, text_of: TextOf, start: int, size: int) -> bytes:
         path = store.readable_text(*text_of)
         if path is None:
             raise PyreplError(f"{text_of[1]} is gone")

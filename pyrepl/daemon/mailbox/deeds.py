@@ -17,7 +17,6 @@ from pyrepl.daemon.clients.clients import Clients
 from pyrepl.daemon.mailbox.configured import Configured
 from pyrepl.daemon.mailbox.conns import Conns
 from pyrepl.daemon.mailbox.figures import Figures
-from pyrepl.daemon.mailbox.maildir_store import MaildirStore
 from pyrepl.daemon.performer import Deeds
 from pyrepl.errors import CommandError, PeerError
 from pyrepl.mailbox.answers import No, Ok, Reason
@@ -152,7 +151,7 @@ class MailboxDeeds:
             if question is MailboxQuestion.ALLOW:
                 return _allow(node, effect, now)
             if question is MailboxQuestion.SCRUB:
-                return _scrub(node)
+                return _scrub(node, by_doveadm=self._conf.is_kept_by_doveadm)
             if question in (MailboxQuestion.LEAVE, MailboxQuestion.LEAVE_FORCE):
                 return self._may_leave(node, is_forced=question is MailboxQuestion.LEAVE_FORCE)
             if question is MailboxQuestion.STATUS:
@@ -174,7 +173,7 @@ class MailboxDeeds:
             self._clients.waits.finish(client_id, CommandError("ERR a witness keeps no mail"))
             return
         loop = asyncio.get_running_loop()
-        workers.run(ALL_USERS, MaildirStore.users).add_done_callback(
+        workers.run(ALL_USERS, lambda store: store.users()).add_done_callback(
             lambda found: loop.call_soon_threadsafe(self._join_found, client_id, found)
         )
 
@@ -305,9 +304,11 @@ def _allow(node: Node, effect: AskMailboxes, now: float) -> Reply:
     return OK
 
 
-def _scrub(node: Node) -> Reply:
+def _scrub(node: Node, *, by_doveadm: bool) -> Reply:
     if node.is_witness:
         raise CommandError("ERR a witness keeps no mail")
+    if by_doveadm:
+        raise CommandError("ERR with mailbox-store doveadm a damaged text cannot be mended, so none is looked for")
     node.scrubbing.begin()
     return OK
 

@@ -93,11 +93,11 @@ class Driver:
         now: Callable[[], float],
         tombstones_s: int,
         watch: Watch | None = None,
-        scrub_pace: Callable[[], int] = lambda: 0,
+        scrub_pace: Callable[[], int] | None = None,
         doveadm: Doveadm | None = None,
     ) -> None:
         """`workers` None: a witness, which has no works. `watch`: with gates. `scrub_pace`: `mailbox-scrub` as it is
-        now. `doveadm`: of a node that aligns."""
+        now, of a store that is scrubbed. `doveadm`: of a node that aligns."""
         self.node: Final = node
         self.lag: Final = Lag()
         self.rounds = 0
@@ -113,7 +113,9 @@ class Driver:
         self._wake: Final = asyncio.Event()
         self._is_hurried = False
         self._watch: Final = watch
-        self._scrubber: Final = None if workers is None else Scrubber(workers, self.tell, scrub_pace)
+        self._scrubber: Final = (
+            None if workers is None or scrub_pace is None else Scrubber(workers, self.tell, scrub_pace)
+        )
         self._aligner: Final = None if workers is None or doveadm is None else Aligner(workers, self.tell, doveadm)
         self.is_settled = False
         """What a crash left is dealt with, so what gates find is Dovecot's."""

@@ -17,11 +17,15 @@ from pyrepl.config.settings import Settings
 from pyrepl.daemon.clock import Clock
 from pyrepl.daemon.mailbox.configured import Configured
 from pyrepl.daemon.mailbox.doveadm import Doveadm
+from pyrepl.daemon.mailbox.doveadm_program import DoveadmProgram
+from pyrepl.daemon.mailbox.doveadm_store import DoveadmStore
+from pyrepl.daemon.mailbox.doveadm_watch import DoveadmWatch
 from pyrepl.daemon.mailbox.driver import Driver, Hearers
 from pyrepl.daemon.mailbox.files import DiskFiles
 from pyrepl.daemon.mailbox.keeper_link import NoKeeper
 from pyrepl.daemon.mailbox.maildir_store import TROUBLE, MaildirStore
 from pyrepl.daemon.mailbox.maildirs_place import MaildirsPlace
+from pyrepl.daemon.mailbox.node_store import NodeStore
 from pyrepl.daemon.mailbox.results import failed
 from pyrepl.daemon.mailbox.sqlite_rows import SqliteRows
 from pyrepl.daemon.mailbox.text_writer import TextWriter
@@ -60,11 +64,19 @@ class Keeping:
             self._gates: Final = None if conf.gates is None else _gates(conf, self._wake, self._keeper_gone)
             if self._gates is not None:
                 opened.callback(self._gates.close)
+            doveadm, layout = DoveadmProgram(conf.doveadm), LAYOUTS[settings.mailbox_layout]
+            watch = _watch(conf, doveadm, settings, self._wake) if conf.is_kept_by_doveadm else None
+            if watch is not None:
+                opened.callback(watch.close)
             is_new = not rows.cluster().origin
             if is_new:
                 rows.put_cluster(ClusterRow(origin=origin_of_new(conf.name, clock.unix_ms()), is_fresh=True))
             name = node_of(rows.cluster().origin)
-            self.workers: Final = self._workers(conf.place, settings, name, is_new)
+            self.workers: Final = (
+                self._workers(conf.place, settings, name, is_new)
+                if watch is None
+                else _doveadm_workers(conf, doveadm, settings, watch)
+            )
             store = None if self.workers is None else self.workers.stores[0]
             if self.workers is not None:
                 opened.callback(self.workers.stop)
@@ -74,13 +86,15 @@ class Keeping:
             now = clock.now()
             options = NodeOptions(
                 *(conf.mastering, clock.unix_ms() / 1000 - now, conf.expunge_guard, conf.acks, Pages(), conf.exclude),
-                aligns=bool(conf.doveadm),
+                aligns=bool(conf.doveadm) and watch is None,
+                has_lock_files=watch is None,
             )
             node = Node(conf.name, conf.members, rows, now, options)
             self.driver: Final = Driver(
-                *(node, rows, self.workers, hearers, clock.now, settings.mailbox_tombstones * _DAY_S, self._gates),
-                scrub_pace=lambda: settings.mailbox_scrub,
-                doveadm=Doveadm(conf.doveadm, LAYOUTS[settings.mailbox_layout].separator) if conf.doveadm else None,
+                *(node, rows, self.workers, hearers, clock.now, settings.mailbox_tombstones * _DAY_S),
+                watch=watch or self._gates,
+                scrub_pace=(lambda: settings.mailbox_scrub) if watch is None else None,
+                doveadm=Doveadm(doveadm, layout.separator) if conf.doveadm and watch is None else None,
             )
             opened.callback(self.driver.stop)
             self._close: Final = opened.pop_all()
@@ -98,7 +112,7 @@ class Keeping:
             await loop.run_in_executor(None, store.clear, dict(core.causal.held), self._rows.owed_texts())
         self.driver.is_settled = True
 
-    async def _compare(self, store: MaildirStore) -> dict[str, str]:
+    async def _compare(self, store: NodeStore) -> dict[str, str]:
         """Compare each user's rows with the Maildir. Who cannot be compared now -> why: the Maildir cannot be read, or
         lags behind the rows, as works are owed."""
         unread = dict.fromkeys(self._rows.owing(), _OWED)
@@ -149,6 +163,18 @@ def _fail(node: Node, now: float) -> None:
     raise NoKeeper("the keeper of the gates has ended")
 
 
+def _watch(conf: Configured, program: DoveadmProgram, settings: Settings, wake: Callable[[], None]) -> DoveadmWatch:
+    layout, folder = LAYOUTS[settings.mailbox_layout], conf.database.parent
+    return DoveadmWatch(program, layout, folder, settings.mailbox_poll / 1000, wake)
+
+
+def _doveadm_workers(conf: Configured, program: DoveadmProgram, settings: Settings, watch: DoveadmWatch) -> Workers:
+    files, layout, root = DiskFiles(), LAYOUTS[settings.mailbox_layout], bytes(conf.database.parent.absolute())
+    stores = [DoveadmStore(files, root, program, layout, watch.follow) for _ in range(settings.mailbox_workers)]
+    stores[0].prepare()
+    return Workers(stores)
+
+
 def _gates(conf: Configured, wake: Callable[[], None], gone: Callable[[], None]) -> GateRoom:
     """Only with gates, as it needs a library that not everybody has."""
     try:
@@ -159,7 +185,7 @@ def _gates(conf: Configured, wake: Callable[[], None], gone: Callable[[], None])
     return GateRoom(conf.database.parent, conf.gates, wake, gone)
 
 
-def _stored(store: MaildirStore, users: list[str]) -> tuple[dict[str, dict[str, StoredBox]], dict[str, str]]:
+def _stored(store: NodeStore, users: list[str]) -> tuple[dict[str, dict[str, StoredBox]], dict[str, str]]:
     """What is there of each user, and of those whose Maildir cannot be read, why."""
     found, refused = {}, {}
     for user in users:

@@ -12,6 +12,7 @@ from concurrent.futures import Future
 from typing import Final, NamedTuple, final
 
 from pyrepl.daemon.mailbox.maildir_store import MaildirStore
+from pyrepl.daemon.mailbox.node_store import NodeStore
 from pyrepl.daemon.mailbox.workers import Workers
 from pyrepl.mailbox.node import Node
 from pyrepl.mailbox.scrubbing import ScrubOrder, TextRead
@@ -48,7 +49,8 @@ class Scrubber:
             self._tell(lambda node, now: node.scrubbing.done(order, *done.result(), now))
 
 
-def _read(store: MaildirStore, order: ScrubOrder) -> _Done:
-    """In the worker."""
+def _read(store: NodeStore, order: ScrubOrder) -> _Done:
+    """In the worker. Only Maildirs are read again."""
+    assert isinstance(store, MaildirStore)
     began = time.monotonic()
     return _Done(store.scrub(order), time.monotonic() - began)

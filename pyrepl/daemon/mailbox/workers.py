@@ -1,4 +1,4 @@
-"""Threads that do works in Maildirs: all of a user's are one thread's, in the order in which they are told.
+"""Threads that do works in mailboxes: all of a user's are one thread's, in the order in which they are told.
 
 Each thread has a store of its own, so nothing is shared but the disk. Threads and not processes: what takes time is
 the disk, which they wait for side by side.
@@ -15,7 +15,8 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from typing import Final, TypeVar, final
 
-from pyrepl.daemon.mailbox.maildir_store import TROUBLE, MaildirStore
+from pyrepl.daemon.mailbox.maildir_store import TROUBLE
+from pyrepl.daemon.mailbox.node_store import NodeStore
 from pyrepl.daemon.mailbox.results import failed
 from pyrepl.mailbox.folders import FolderOrder, FolderResult
 from pyrepl.mailbox.gates import GateOrder, GateResult
@@ -30,8 +31,8 @@ U = TypeVar("U")
 class Workers:
     """The threads, by user."""
 
-    def __init__(self, stores: Iterable[MaildirStore]) -> None:
-        """A store for each thread; all of them are on the same Maildirs."""
+    def __init__(self, stores: Iterable[NodeStore]) -> None:
+        """A store for each thread; all of them keep the same mailboxes."""
         self.stores: Final = tuple(stores)
         self._threads: Final = tuple(
             ThreadPoolExecutor(1, thread_name_prefix=f"mailbox-{number}") for number, _ in enumerate(self.stores)
@@ -40,7 +41,7 @@ class Workers:
     def _place(self, user: str) -> int:
         return zlib.crc32(user.encode()) % len(self.stores)
 
-    def run(self, user: str, what: Callable[[MaildirStore], T]) -> Future[T]:
+    def run(self, user: str, what: Callable[[NodeStore], T]) -> Future[T]:
         """Ask the store of a user for something, in its thread."""
         place = self._place(user)
         return self._threads[place].submit(what, self.stores[place])
@@ -84,19 +85,19 @@ class Workers:
         """All that a user has; if it cannot be read, why."""
         found: dict[str, StoredBox] = {}
 
-        def read(store: MaildirStore) -> None:
+        def read(store: NodeStore) -> None:
             found.update(store.stored(user))
 
         return await asyncio.wrap_future(self.run(user, lambda store: _why_not(read, store))) or found
 
     async def do_gates(self, orders: Sequence[GateOrder]) -> list[GateResult]:
         """Do what gates need; how each ended, in their order."""
-        done = [self.run(order.user, partial(MaildirStore.gate, order=order)) for order in orders]
+        done = [self.run(order.user, partial(_gate, order)) for order in orders]
         return await _all(done)
 
     async def list_folders(self, orders: Sequence[FolderOrder]) -> list[FolderResult]:
         """List users' folders; how each ended, in their order."""
-        done = [self.run(order.user, partial(MaildirStore.folders, order=order)) for order in orders]
+        done = [self.run(order.user, partial(_folders, order)) for order in orders]
         return await _all(done)
 
     def settle(self, works: Sequence[Work]) -> None:
@@ -108,6 +109,14 @@ class Workers:
         """What is under way ends; nothing else is begun."""
         for thread in self._threads:
             thread.shutdown(wait=False, cancel_futures=True)
+
+
+def _gate(order: GateOrder, store: NodeStore) -> GateResult:
+    return store.gate(order)
+
+
+def _folders(order: FolderOrder, store: NodeStore) -> FolderResult:
+    return store.folders(order)
 
 
 async def _all(asked: Iterable[Future[U]]) -> list[U]:

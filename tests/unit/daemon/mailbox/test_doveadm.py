@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from pyrepl.daemon.mailbox import doveadm as room
-from pyrepl.daemon.mailbox.doveadm import Doveadm, DoveadmError
+from pyrepl.daemon.mailbox.doveadm import Doveadm
+from pyrepl.daemon.mailbox.doveadm_program import DoveadmError, DoveadmProgram
 from pyrepl.mailbox.aligning import Aligned, AlignOrder
 
 ORDER = AlignOrder("alice", "1" * 32, "Work/New", 1000, (Aligned("G1", 1, False), Aligned("G2", 2, False)), False, 7)
@@ -19,7 +20,7 @@ def program(folder: Path, script: str = "") -> Doveadm:
     path = folder / "doveadm"
     path.write_text(f'#!/bin/sh\necho "$@" >> {shlex.quote(str(folder / "asked"))}\n{script}\n')
     path.chmod(0o755)
-    return Doveadm([str(path), "-c", "conf"], ".")
+    return Doveadm(DoveadmProgram([str(path), "-c", "conf"]), ".")
 
 
 def asked(folder: Path) -> list[str]:
@@ -67,11 +68,3 @@ def test_the_separator_may_be_another_one(tmp_path: Path) -> None:
 def test_what_it_says_is_told(tmp_path: Path, script: str, why: str) -> None:
     with pytest.raises(DoveadmError, match=why):
         program(tmp_path, script).align(ORDER)
-
-
-def test_it_may_not_be_there_or_not_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(DoveadmError, match="No such file"):
-        Doveadm([str(tmp_path / "none")], ".").align(ORDER)
-    monkeypatch.setattr(room, "PATIENCE_S", 0.1)
-    with pytest.raises(DoveadmError, match="has not ended"):
-        program(tmp_path, "exec sleep 60").align(ORDER)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import shlex
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from pyrepl.daemon.mailbox.maildirs_place import NotThere
 from pyrepl.daemon.mailbox.sqlite_rows import SqliteRows
 from pyrepl.mailbox.verbs import Create
 from pyrepl.mailbox.words import Box
+from tests.unit.daemon.mailbox.fake_doveadm import FakeDoveadm
 from tests.unit.daemon.mailbox.mail_rig import MailProcess, links, members, settings_of
 from tests.unit.daemon.mailbox.test_driver import Heard
 from tests.unit.daemon.rig import in_loop, running, until
@@ -149,3 +151,36 @@ async def test_flags_that_a_mail_program_changed_meanwhile_are_changed_everywher
             folder = tmp_path / "b" / "mail" / "alice" / "cur"
             await until(lambda: [each.name[-2:] for each in folder.iterdir()] == [",S"])
             assert [each.name[-2:] for each in path.parent.iterdir()] == [",S"]
+
+
+async def messages(asking: Any, box: str) -> list[bytes]:
+    """The GUIDs of what a node knows in a mailbox; none of a mailbox that it does not know."""
+    said = await asking.call(*f"MAILBOX MESSAGES alice {box} 0 9".split())
+    return [message[message.index(b"guid") + 1] for message in said] if isinstance(said, list) else []
+
+
+@in_loop
+async def test_mail_that_is_kept_by_doveadm(tmp_path: Path) -> None:
+    fake = FakeDoveadm(tmp_path)
+    by_doveadm = {"mailbox_store": "doveadm", "mailbox_doveadm": shlex.join(fake.command), "mailbox_poll": 50}
+    async with running(tmp_path, **settings_of(tmp_path, "a", members("a"), mailbox_layout="fs", **by_doveadm)) as node:
+        process = await MailProcess.of(tmp_path)
+        await process.ask("CREATE alice INBOX")
+        assert (await process.save("G1", b"hello")).startswith("OK uid=1 ")
+        assert fake.shown() == {1: ("G1", [], b"hello")}
+        with fake as mail:
+            mail.save("INBOX", b"own", guid="OWN", flags="\\Seen")
+            mail.create("Work")
+            mail.save("Work", b"own", guid="OWN2")
+        asking = await node.peer()
+
+        for box, guid in (("INBOX", b"OWN"), ("Work", b"OWN2")):
+            while guid not in await messages(asking, box):
+                await asyncio.sleep(0.05)
+        assert (await process.ask("STORE alice INBOX uids=2 add=kw")).startswith("OK")
+        await until(lambda: fake.shown()[2][1] == ["\\Seen", "kw"], "Dovecot has the flag")
+        with fake as mail:
+            mail.boxes["INBOX"]["messages"].pop(0)
+        while b"G1" in await messages(asking, "INBOX"):
+            await asyncio.sleep(0.05)
+        assert "cannot be mended" in await asking.error("MAILBOX SCRUB")

@@ -35,5 +35,5 @@ async def test_r3_a_user_has_one_thread() -> None:
     }
     assert all(len(threads) == 1 for threads in names.values())
     assert len({name for threads in names.values() for name in threads}) == 3
-    assert workers.run(USER, lambda store: store.boxes).exception() is None
+    assert workers.run(USER, lambda store: store.users).exception() is None
     workers.stop()

@@ -1,0 +1,61 @@
+"""The program `doveadm` of this node's Dovecot: called, waited for, and what it says.
+
+Not here: what it is asked for (doveadm.py, doveadm_mail.py).
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Sequence
+from typing import Final, final
+
+from pyrepl.daemon.mailbox.maildirs_place import NotThere
+
+PATIENCE_S: Final = 30.0
+"""How long one command may take: it waits for the lock of the mailbox."""
+MOST_SAID: Final = 300
+"""Characters of what it says that are told."""
+_NOT_FOUND: Final = 68
+"""It ends so where there is no mailbox of this name."""
+
+
+class DoveadmError(NotThere):
+    """It failed; the text is for people. Nothing is concluded from what it did not tell."""
+
+
+class NoMailbox(DoveadmError):
+    """There is none of this name."""
+
+
+@final
+class DoveadmProgram:
+    """The program, with what stands before its own words. Its methods wait for it, and raise DoveadmError."""
+
+    def __init__(self, command: Sequence[str]) -> None:
+        self._command: Final = tuple(command)
+
+    def run(self, *words: str, text: bytes = b"") -> bytes:
+        """What it says to these words; it is given the text. Raises NoMailbox too."""
+        try:
+            done = subprocess.run(
+                [*self._command, *words], input=text, capture_output=True, timeout=PATIENCE_S, check=False
+            )
+        except OSError as error:
+            raise DoveadmError(f"{self._command[0]}: {error.strerror}") from None
+        except subprocess.TimeoutExpired:
+            raise DoveadmError(f"doveadm has not ended in {PATIENCE_S:.0f} s") from None
+        if done.returncode:
+            said = " ".join(done.stderr.decode("utf-8", "replace").split())[:MOST_SAID]
+            kind = NoMailbox if done.returncode == _NOT_FOUND else DoveadmError
+            raise kind(f"doveadm ended with {done.returncode}: {said}")
+        return done.stdout
+
+    def rows(self, *words: str) -> list[dict[str, str]]:
+        """As `run`, of a command that answers with rows of fields."""
+        said = self.run("-f", "json", *words)
+        try:
+            found = json.loads(said)
+            return [{key: str(value) for key, value in row.items()} for row in found]
+        except (ValueError, AttributeError, TypeError):
+            raise DoveadmError(f"doveadm said {said[:MOST_SAID]!r}, not rows") from None

@@ -1,0 +1,27 @@
+"""Texts as files for a while."""
+
+from __future__ import annotations
+
+import pytest
+
+from pyrepl.daemon.mailbox import fetched_texts as room
+from pyrepl.daemon.mailbox.fetched_texts import NAME, FetchedTexts
+from tests.unit.daemon.mailbox.model_disk import ModelDisk
+
+
+def test_the_ones_that_were_asked_for_last_stay(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(room, "MOST", 2)
+    disk = ModelDisk()
+    disk.make_folders(b"/data")
+    texts = FetchedTexts(disk, b"/data")
+    texts.prepare()
+    one = texts.put("alice", "G1", b"one", 1_700_000_000)
+    assert disk.read(one) == b"one" and disk.stat(one).mtime_ns == 1_700_000_000 * 10**9  # type: ignore[union-attr]
+    assert texts.put("alice", "G1", b"one", 1_700_000_000) == one == texts.find("alice", "G1")
+    texts.put("alice", "G2", b"two", 1)
+    texts.find("alice", "G1")
+    texts.put("bob", "G1", b"of bob", 1)
+    assert texts.find("alice", "G2") is None and texts.find("alice", "G1") == one
+    assert len(disk.names(b"/data/" + NAME)) == 2
+    FetchedTexts(disk, b"/data").prepare()
+    assert disk.names(b"/data/" + NAME) == []
