@@ -114,6 +114,7 @@ def moved_of_folders(pair: DovecotPair, a: imaplib.IMAP4, b: imaplib.IMAP4) -> N
     assert list(pair.wait_equal(pair.imap("a", "New"), pair.imap("b", "New"))) == [1]
 
 
+@pytest.mark.matrix
 def test_both_go_on_apart_and_have_everything_afterwards(lab: Lab) -> None:
     mails = 3
     with dovecot_pair(lab, versions=VERSIONS, drivers=SDBOX) as pair:
@@ -144,6 +145,7 @@ def test_both_go_on_apart_and_have_everything_afterwards(lab: Lab) -> None:
             assert resynced(pair, node, caches[node]) == frozenset(found), f"a client of {node} with a cache"
 
 
+@pytest.mark.matrix
 def test_what_was_there_before_and_what_clients_did_while_a_node_was_down(lab: Lab) -> None:
     with dovecot_pair(lab, versions=VERSIONS, drivers=SDBOX, is_new=False) as pair:
         one = pair.imap("a")
@@ -178,6 +180,7 @@ def put_back(home: Path) -> bool:
     return True
 
 
+@pytest.mark.matrix
 def test_mail_that_is_missing_deletes_nothing_elsewhere(lab: Lab) -> None:
     with dovecot_pair(lab, versions=VERSIONS, drivers=SDBOX) as pair:
         one, two = pair.imap("a"), pair.imap("b")
@@ -201,6 +204,7 @@ def test_mail_that_is_missing_deletes_nothing_elsewhere(lab: Lab) -> None:
         wait_until("a has it", lambda: list(shown(pair.imap("a", "Work"))) == [uid, uid + 1])
 
 
+@pytest.mark.matrix
 def test_clients_of_both_append_at_once(lab: Lab) -> None:
     """No gate keeps a Dovecot from giving out a UID that the other gives out too: then messages get others."""
     mails = 12
@@ -224,6 +228,7 @@ def test_clients_of_both_append_at_once(lab: Lab) -> None:
         assert contents(a) == contents(pair.imap("b"))
 
 
+@pytest.mark.matrix
 def test_maildirs_behind_a_gate_on_the_other_node(lab: Lab) -> None:
     with dovecot_pair(lab, versions={"b": "2.4"}, drivers={"b": "sdbox"}) as pair:
         a, b = pair.imap("a"), pair.imap("b")

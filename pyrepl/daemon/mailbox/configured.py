@@ -84,7 +84,7 @@ def configured(settings: Settings, jitter: float) -> Configured:
     place = None if addresses[name].is_witness or by_doveadm else _place(settings)
     has_gates = settings.mailbox_gate == "on" and place is not None
     if by_doveadm:
-        _check_doveadm(settings)
+        check_doveadm(settings)
     return Configured(
         *(name, members, addresses, settings.mailbox_secret, folder / DATABASE, place, mastering, talk),
         expunge_guard=settings.mailbox_expunge_guard if has_gates or by_doveadm else None,
@@ -109,8 +109,8 @@ def _doveadm(settings: Settings, has_gates: bool) -> tuple[str, ...]:
     return words
 
 
-def _check_doveadm(settings: Settings) -> None:
-    """Refuse what mailbox-store doveadm cannot do."""
+def check_doveadm(settings: Settings) -> None:
+    """Refuse what mailbox-store doveadm cannot do. Raises ConfigError."""
     whys = (
         (not settings.mailbox_doveadm, "needs mailbox-doveadm, the program doveadm of a Dovecot 2.4"),
         (settings.mailbox_gate == "on", "has no gates, which are files of Maildirs: set mailbox-gate off"),

@@ -9,7 +9,7 @@ Not here: rounds of the machine (driver.py), connections (conns.py, talk_conn.py
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from functools import partial
 from typing import Final, final
 
@@ -19,7 +19,7 @@ from pyrepl.daemon.clients.listener import Listener, hand_on_plain
 from pyrepl.daemon.clock import Clock
 from pyrepl.daemon.eventlog.event_log import EventLog
 from pyrepl.daemon.log_sink import Log
-from pyrepl.daemon.mailbox.configured import Configured, configured
+from pyrepl.daemon.mailbox.configured import Configured, check_doveadm, configured
 from pyrepl.daemon.mailbox.conns import Conns, MemberFault
 from pyrepl.daemon.mailbox.database import DatabaseError
 from pyrepl.daemon.mailbox.dialer import Dialer
@@ -95,6 +95,10 @@ class MailboxServer(Service):
         self._has_ended = False
 
     # As a port and as a service
+
+    def settings_changed(self, names: Collection[str]) -> None:
+        if self.conf.is_kept_by_doveadm:
+            check_doveadm(self._settings)
 
     def bind(self) -> None:
         """Open the port and the socket. Raises ConfigError."""

@@ -7,9 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from pyrepl.config.settings import Settings
+from pyrepl.daemon.app import App
 from pyrepl.daemon.mailbox import server as room
 from pyrepl.errors import ConfigError, PyreplError
 from pyrepl.mailbox.node import Node
+from tests.peers.ports import free_port
 from tests.unit.daemon.mailbox.mail_rig import MailProcess, cluster, links, members, settings_of, texts
 from tests.unit.daemon.rig import RunningNode, in_loop, running, until
 
@@ -66,3 +69,14 @@ async def test_what_cannot_begin_ends_the_node(tmp_path: Path) -> None:
         await node.start()
     with suppress(ConfigError):
         await node.stop()
+
+
+@in_loop
+async def test_what_the_store_cannot_do_is_refused_at_run_time_too(tmp_path: Path) -> None:
+    stated = settings_of(tmp_path, "a", members("ab"), mailbox_store="doveadm", mailbox_doveadm="doveadm")
+    made = App(Settings(dir=str(tmp_path), port=free_port(), **stated), None)
+    [server] = [service for service in made.services if isinstance(service, room.MailboxServer)]
+    server.settings_changed(())
+    made.node.settings.mailbox_scrub = 1
+    with pytest.raises(ConfigError, match="mailbox-store doveadm cannot mend texts"):
+        server.settings_changed(("mailbox-scrub",))
