@@ -112,12 +112,19 @@ class World:
 
     def start(self, name: str) -> None:
         host = self.hosts[name]
-        # One that came when its origin's disk was gone already, and that a crash left half done.
-        host.store.forget(self.lost)
+        host.store.forget(self._nobodys())
         host.node = Node(name, self.members, host.rows, self.clock(host), self.options())
         host.node.core.recover({USER: host.store.stored(USER)} if host.store.boxes else {})
         self._after(host)
         self.network.connect()
+
+    def _nobodys(self) -> set[Dot]:
+        """Ops that came when their origin's disk was gone already, and that a crash left half done. Nobody has them; to
+        one who stands still they may be on their way."""
+        if any(host.frozen is not None for host in self.hosts.values()):
+            return set()
+        held = [host.rows.held() for host in self.hosts.values()]
+        return {at for at in self.lost if all(each.get(at.origin, 0) < at.seq for each in held)}
 
     def crash(self, name: str) -> None:
         """kill -9, or a power cut: what was not committed is gone."""

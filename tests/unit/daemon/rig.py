@@ -74,12 +74,13 @@ async def soon(awaited: Awaitable[Any]) -> Any:
 
 
 def open_fds() -> set[str]:
-    """What this process has open, as `number target`; without libuv's spare descriptor for a full table."""
+    """What this process has open, as `number target`; without libuv's spare descriptor for a full table, and without
+    what keeps ports for tests (tests/peers/ports.py)."""
     found = set()
     for fd in os.listdir("/proc/self/fd"):
         with suppress(OSError):
             found.add(f"{fd} {os.readlink(f'/proc/self/fd/{fd}')}")
-    return {item for item in found if not item.endswith(" /dev/null")}
+    return {item for item in found if not item.endswith(" /dev/null") and "/pyrepl-test-ports/" not in item}
 
 
 def children() -> list[int]:
