@@ -218,9 +218,11 @@ class Resync:
             self.core.note("ops_lost", " ".join(f"{dot.origin}:{dot.seq}" for dot in (*lost, *without_text)))
             if lost:
                 self.core.jump(lost)
+            # As of messages that were expunged before they came: so the other ops of their origin are not lost as well.
             for at in without_text:
-                # As of a message that was expunged before it came: so the other ops of its origin are not lost as well.
-                self.core.texts[self.core.lacking.pop(at)] = None
+                # One that came by state in part is passed by the jump.
+                if at in self.core.lacking:
+                    self.core.texts[self.core.lacking.pop(at)] = None
             self.core.drain()
             self._lost_since = float("inf")
         else:

@@ -410,3 +410,21 @@ def test_an_op_whose_text_nobody_has_any_more_is_given_up_and_those_behind_it_ar
     cluster.run(5.0)
     held = cluster.rows["a"].held()
     assert held == cluster.rows["b"].held() and held["a"] == seq + 2 and cluster.views() == [{}, {}]
+
+
+def test_an_op_without_a_text_that_came_by_state_in_part_is_given_up_once() -> None:
+    cluster = ready("ab")
+    b = cluster.nodes["b"]
+    seq = cluster.rows["a"].held()["a"]
+    box = Box(box_of(cluster), True)
+    b.core.journal.reaches([Dot("a", seq + 1)])
+    lost = Save(user="alice", box=box, uid=9, guid="G9", size=4, received=1, modseq=50, at=Dot("a", seq + 1))
+    b.hear("a", "*", lost, "", cluster.now)
+    cluster.crash("a")
+    cluster.rows["a"], cluster.stores["a"] = MemoryRows(), ModelStore(cluster.uids)
+    cluster.rows["a"].put_cluster(ClusterRow(origin="a~5", is_fresh=True))
+    b.core.notices()
+    cluster.start("a")
+    cluster.run(2 * LOST_S + 10)
+    assert [notice.name for notice in b.core.notices()].count("ops_lost") == 1
+    assert b.core.lacking == {} and cluster.rows["a"].held() == cluster.rows["b"].held()
