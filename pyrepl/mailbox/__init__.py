@@ -51,6 +51,7 @@ Mail processes:
 A Dovecot that knows nothing of us:
     gates, gate_states   it waits for lock files, which is its LOCK
     compare              what it did, from what files hold and rows say
+    copies               copies within a mailbox, which get a GUID of their own
     folders              mailboxes that it made, renamed, deleted and subscribed
     joins                all users whose Maildirs were there before
 

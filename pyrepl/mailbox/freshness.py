@@ -86,7 +86,7 @@ class Freshness:
             self._pass_lost_uids()
 
     def _knows_epochs(self) -> bool:
-        """Nothing that is not known can tell of an epoch in which this node may have voted."""
+        """Has it heard of every epoch in which its vote may have made a root?"""
         members = self._mastering.members
         count = len(members.names)
         return len(self._heard) > count - members.majority or len(self._linked) == count - 1

@@ -69,7 +69,7 @@ from pyrepl.mailbox.words import APART, Token, node_of, ranges
 SETTLE_S: Final = 0.1
 """So long a node gathers messages that need another UID."""
 RETRY_S: Final = 1.0
-WHY_NO_DOVEADM: Final = "modseqs are brought in line with mailbox-doveadm and mailbox-gate on alone"
+WHY_NO_DOVEADM: Final = "modseqs are brought in line only with mailbox-doveadm and mailbox-gate on"
 MOST_SETTLED: Final = 300
 _ANSWERS: Final = (Ok, No, Bad)
 _OF_MASTERSHIPS: Final = (Take, Give, RootPing, RootClaim, RootSet, RootClear)

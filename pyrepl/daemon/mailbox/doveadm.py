@@ -8,13 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final, final
 
-from pyrepl.daemon.mailbox.doveadm_program import DoveadmError, DoveadmProgram, NoMailbox
+from pyrepl.daemon.mailbox.doveadm_program import MOST_UIDS, DoveadmError, DoveadmProgram, NoMailbox
 from pyrepl.mailbox.aligning import DRAFT, AlignOrder
 from pyrepl.mailbox.portions import portions
 from pyrepl.mailbox.words import ranges, render_uids
 
-MOST_UIDS: Final = 5000
-"""In one command."""
 _SEPARATORS: Final = ("/", ".")
 """What operators choose."""
 _NEW_LOG: Final = (

@@ -13,13 +13,11 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple, final
 
-from pyrepl.daemon.mailbox.doveadm_program import DoveadmError, DoveadmProgram
+from pyrepl.daemon.mailbox.doveadm_program import MOST_UIDS, DoveadmError, DoveadmProgram
 from pyrepl.mailbox.maildir.layout import Layout, normal
 from pyrepl.mailbox.portions import portions
 from pyrepl.mailbox.words import ranges, render_uids
 
-MOST_UIDS: Final = 5000
-"""In one command."""
 MOST_TEXT_BYTES: Final = 8 * 1024 * 1024
 """Of texts that are read by one command, if they are more than one."""
 STATUS: Final = "guid uidvalidity uidnext highestmodseq messages"

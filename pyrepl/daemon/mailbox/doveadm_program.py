@@ -14,6 +14,8 @@ from pyrepl.daemon.mailbox.maildirs_place import NotThere
 
 PATIENCE_S: Final = 30.0
 """How long one command may take: it waits for the lock of the mailbox."""
+MOST_UIDS: Final = 5000
+"""In one command."""
 MOST_SAID: Final = 300
 """Characters of what it says that are told."""
 _NOT_FOUND: Final = 68

@@ -16,7 +16,6 @@ A text gets the line ends that Dovecot stores: LF. Not here: works on messages (
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from typing import Final, final
 
@@ -34,6 +33,7 @@ from pyrepl.daemon.mailbox.results import failed
 from pyrepl.daemon.mailbox.user_boxes import mark, unmarked
 from pyrepl.daemon.mailbox.work_batches import are_of_boxes, begin_flags, perform_in_batches, settle
 from pyrepl.mailbox.compare import Found, FoundBox, Text
+from pyrepl.mailbox.copies import guid_of_copy
 from pyrepl.mailbox.folders import FolderOrder, FolderResult, FoundFolder, FoundFolders
 from pyrepl.mailbox.gates import GateOrder, GateResult
 from pyrepl.mailbox.maildir.layout import INBOX, Layout
@@ -243,9 +243,8 @@ class DoveadmStore:
                 self._make(mail, work)
             case RenameBox():
                 box = mail.box(work.box)
-                if box is not None and box.name != work.name:
-                    _displace(mail, work.name)
-                    mail.rename(box.name, work.name)
+                if box is not None:
+                    _rename(mail, box, work.name)
             case RemoveBox():
                 self._remove(mail, work.box)
             case SubscribeBox():
@@ -262,9 +261,8 @@ class DoveadmStore:
             else:
                 _displace(mail, work.name)
                 mail.create(work.box, work.name)
-        elif mine.name != work.name:
-            _displace(mail, work.name)
-            mail.rename(mine.name, work.name)
+        else:
+            _rename(mail, mine, work.name)
         made = _present(mail, work.box)
         if made.uidvalidity != work.uidvalidity or made.uidnext < work.uidnext:
             mail.update(made.name, uidvalidity=work.uidvalidity, uidnext=work.uidnext)
@@ -314,6 +312,12 @@ def _present(mail: DoveadmMail, guid: str) -> DoveadmBox:
     return box
 
 
+def _rename(mail: DoveadmMail, box: DoveadmBox, name: str) -> None:
+    if box.name != name:
+        _displace(mail, name)
+        mail.rename(box.name, name)
+
+
 def _displace(mail: DoveadmMail, name: str) -> None:
     """Free a name: a mailbox that has it is shown under another one, until its own rename is told."""
     other = next((box for box in mail.boxes_or_none() if box.name == name), None)
@@ -329,6 +333,4 @@ def _folder(box: DoveadmBox, known: frozenset[str]) -> FoundFolder:
 
 
 def _guid_of_copy(box: DoveadmBox, copy: DoveadmMessage) -> str:
-    """32 hex digits, the same for the same copy, so a crash may come between."""
-    named = f"{box.guid} {box.uidvalidity} {copy.uid} {copy.guid}"
-    return hashlib.sha256(named.encode()).hexdigest()[:32]
+    return guid_of_copy(box.guid.encode(), box.uidvalidity, copy.uid, copy.guid.encode()).decode()

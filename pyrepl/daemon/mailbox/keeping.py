@@ -84,9 +84,10 @@ class Keeping:
             if self.texts is not None:
                 opened.callback(self.texts.stop)
             now = clock.now()
+            aligns = bool(conf.doveadm) and watch is None
             options = NodeOptions(
                 *(conf.mastering, clock.unix_ms() / 1000 - now, conf.expunge_guard, conf.acks, Pages(), conf.exclude),
-                aligns=bool(conf.doveadm) and watch is None,
+                aligns=aligns,
                 has_lock_files=watch is None,
             )
             node = Node(conf.name, conf.members, rows, now, options)
@@ -94,7 +95,7 @@ class Keeping:
                 *(node, rows, self.workers, hearers, clock.now, settings.mailbox_tombstones * _DAY_S),
                 watch=watch or self._gates,
                 scrub_pace=(lambda: settings.mailbox_scrub) if watch is None else None,
-                doveadm=Doveadm(doveadm, layout.separator) if conf.doveadm and watch is None else None,
+                doveadm=Doveadm(doveadm, layout.separator) if aligns else None,
             )
             opened.callback(self.driver.stop)
             self._close: Final = opened.pop_all()

@@ -35,10 +35,11 @@ from pyrepl.daemon.mailbox.uidlist_file import UidlistFile
 from pyrepl.daemon.mailbox.uidlist_lock import LockBusy, UidlistLock
 from pyrepl.errors import CorruptData, PyreplError
 from pyrepl.mailbox.compare import Found, FoundBox, Text
+from pyrepl.mailbox.copies import guid_of_copy
 from pyrepl.mailbox.maildir.filename import Name
 from pyrepl.mailbox.maildir.letters import SYSTEM, flags_of, letters_of
 from pyrepl.mailbox.maildir.text_sums import sums_of
-from pyrepl.mailbox.maildir.uidlist import LAST_UID, Entry, guid_of_copy, stored_guid
+from pyrepl.mailbox.maildir.uidlist import LAST_UID, Entry, stored_guid
 from pyrepl.mailbox.store import DONE, AddMessage, MendMessage, MoveMessage, Outcome, RemoveMessage, Result, SetFlags
 from pyrepl.words import from_text, to_text
 
@@ -213,7 +214,7 @@ class OpenBox:
         found = self._found_since(told, since, keep)
         # New messages are told in the order of their UIDs: whoever hears of one gives out no UID below it.
         missed = [entry.uid for entry in self._new_lines(told) if not self._messages.has(entry.base)]
-        copied = [each.uid for each in found.messages if len(self._present(_stored(each.guid))) > 1]
+        copied = [entry.uid for entry in self._copies()]
         messages = tuple(each for each in found.messages if each.uid < min((*missed, *copied), default=LAST_UID + 1))
         is_unsure = bool(missed or copied or found.gone or unlisted & told.unlisted)
         if not is_unsure:
@@ -231,7 +232,7 @@ class OpenBox:
             return self._list.without_line(self._messages.bases())
         assert self._messages.touched is not None
         bases = self._list.without_line(told.unlisted | self._messages.touched)
-        return {base for base in bases if self._messages.find(base) is not None}
+        return {base for base in bases if self._messages.has(base)}
 
     def _tell(self, unlisted: set[bytes]) -> None:
         """All that is there is about to be told."""
@@ -427,7 +428,7 @@ class OpenBox:
             except FileNotFoundError:
                 # Somebody renamed it without the lock: where it is now, it gets its flags.
                 self._messages.seek({entry.base})
-                if self._messages.find(entry.base) is not None:
+                if self._messages.has(entry.base):
                     self._rename(entry, work)
 
     def _rename(self, entry: Entry, work: SetFlags | AddMessage) -> None:
@@ -453,7 +454,7 @@ class OpenBox:
     def _copies(self) -> list[Entry]:
         """Messages that have the GUID of one before them. As loaded."""
         shared = (self._list.of_guid(guid) for guid in self._list.shared_guids)
-        there = ([each for each in same if self._messages.find(each.base) is not None] for same in shared)
+        there = ([each for each in same if self._messages.has(each.base)] for same in shared)
         return [copy for same in there for copy in same[1:]]
 
     def _split_copies(self) -> None:
@@ -462,14 +463,15 @@ class OpenBox:
         Raises OSError."""
         copies = self._copies()
         if copies:
-            guids = {each.uid: guid_of_copy(self.guid, self.uidvalidity, each) for each in copies}
-            self._list.set_guids(guids)
+            self._list.set_guids(
+                {each.uid: guid_of_copy(self.guid, self.uidvalidity, each.uid, each.guid) for each in copies}
+            )
 
     def _present(self, guid: bytes) -> list[Entry]:
         """The lines with this GUID whose files are there, by UID. Before a line counts as an expunged message's, its
         file is sought."""
         known = self._list.of_guid(guid)
-        present = [entry for entry in known if self._messages.find(entry.base) is not None]
+        present = [entry for entry in known if self._messages.has(entry.base)]
         if known and not present and not self._has_sought:
             self._has_sought = True
             self._seek(self._list.entries.values())

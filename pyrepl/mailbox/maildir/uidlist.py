@@ -143,13 +143,6 @@ def stored_guid(guid: bytes) -> bytes:
     return guid if why_not_guid(guid) is None else hashlib.sha256(guid).hexdigest().encode("ascii")
 
 
-def guid_of_copy(box: bytes, uidvalidity: int, entry: Entry) -> bytes:
-    """A GUID of its own, 32 hex digits, for a copy that a mail program made within the mailbox with the GUID `box`: it
-    has that of the original in its line. The same for the same copy, so a crash may come between."""
-    named = b"%s %d %d %s" % (box, uidvalidity, entry.uid, entry.guid)
-    return hashlib.sha256(named).hexdigest()[:32].encode("ascii")
-
-
 def _render_entry(entry: Entry) -> bytes:
     assert 0 < entry.uid <= LAST_UID
     words = [b"%d" % entry.uid]
