@@ -96,7 +96,7 @@ class Freshness:
         rows = self._core.rows
         for box in [box for user in rows.users() for box in rows.boxes(user)]:
             if not self._mastering.is_made_here(box):
-                last = min(blocks.first(box.uidnext, place) + blocks.takeover_gap(1) - 1, LAST_UID)
+                last = min(blocks.first(box.uidnext, place) + blocks.room - 1, LAST_UID)
                 op = Renumber(user=box.user, box=by_guid(box), to=((last, last),), token=Token(0, 0))
                 self._core.do([op])
 

@@ -24,8 +24,6 @@ from pyrepl.mailbox.verbs import Command, Give, Renumber, RootClear, RootSet, Ta
 from pyrepl.mailbox.words import APART, LAST_UID, Token
 
 GIVE: Final = "g"
-FIRST_EPOCH: Final = 1
-"""The first that has a root."""
 
 
 class MasteringOptions(NamedTuple):
@@ -301,11 +299,7 @@ class Mastering:
         self.core.send(box.holder, give, tag)
 
     def _arrived(self, event: Arrived) -> None:
-        """Ours. A root that takes over from one who could not clear leaves room for what was given out meanwhile.
-
-        In each epoch since the last that is known here another root may have taken over, and left as much room as this.
-        Behind UIDs that were given out apart all epochs count: what roots left before is not in their place in a block.
-        """
+        """Ours. A root that takes over from one who could not clear leaves room for what was given out meanwhile."""
         box = self._box(event.box)
         is_takeover = box.token.epoch < event.token.epoch and event.token.term == 0
         self.core.rows.put_box(box._replace(token=event.token, holder=self.core.name, unconfirmed=False))
@@ -314,10 +308,7 @@ class Mastering:
             self.core.count(Counted.MOVE)
             self.core.send(giver, Ok(token=event.token), tag)
         if is_takeover and self._has_gap:
-            is_masters = self.blocks.first(box.uidnext, MASTER) == box.uidnext
-            epochs = event.token.epoch - (max(box.token.epoch, FIRST_EPOCH) if is_masters else FIRST_EPOCH)
-            last = self.blocks.first(box.uidnext, MASTER) + self.blocks.takeover_gap(epochs) - 1
-            last = min(last, LAST_UID)
+            last = min(self.blocks.takeover(box.uidnext, event.token.epoch) - 1, LAST_UID)
             self.core.do([Renumber(user=box.user, box=by_guid(box), to=((last, last),), token=event.token)])
 
     def _called(self, guid: str) -> str:

@@ -7,6 +7,9 @@ other, and however often they part.
 
 A message may get a UID only at or above the next one of each node, as a client may have seen all below. What arrives
 too late for that is *unplaced*, and gets another UID by the next mastership (RENUMBER).
+
+A root that takes over from one who could not clear begins where its epoch says: a block is divided among epochs. So two
+roots that know nothing of each other's messages give out different UIDs, whatever each knows of older ones.
 """
 
 from __future__ import annotations
@@ -20,8 +23,7 @@ MASTER: Final = 0
 NO_UID: Final = LAST_UID + 1
 WHY_NO_UID: Final = "no UID is left in the mailbox"
 TAKEOVER_PART: Final = 100
-"""A takeover from one who could not clear leaves 1/100 of a gap for each epoch: room for what was given out in it and
-nobody heard of."""
+"""1/100 of a gap is the least room that a takeover leaves: for what was given out and nobody heard of."""
 
 
 @final
@@ -54,6 +56,18 @@ class UidBlocks:
             uidnext = uid + 1
         return found
 
-    def takeover_gap(self, epochs: int) -> int:
-        """The room that a takeover leaves, so many epochs after the last mastership that is known; at most a gap."""
-        return max(1, self.gap // TAKEOVER_PART) * max(1, min(epochs, TAKEOVER_PART))
+    @property
+    def room(self) -> int:
+        """How many UIDs a takeover leaves at the least for what nobody heard of."""
+        return max(1, self.gap // TAKEOVER_PART)
+
+    def takeover(self, uidnext: int, epoch: int) -> int:
+        """The first UID of a root that takes over in `epoch` from one who could not clear, and knows `uidnext`.
+
+        It depends on `uidnext` only by the block: roots of two epochs meet only if as many epochs lie between them as
+        have a place in a block, or if one gives out more than there is in its place. NO_UID when UIDs have run out.
+        """
+        places = max(1, self.gap // (2 * self.room))
+        least = uidnext + self.room
+        uid = least // self.gap * self.gap + epoch % places * 2 * self.room
+        return self.first(uid if uid >= least else uid + self.gap, MASTER)

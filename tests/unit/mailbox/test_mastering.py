@@ -35,7 +35,7 @@ def test_a_takeover_from_the_dead_leaves_room_for_what_they_gave_out() -> None:
     cluster.crash("a")
     cluster.say("m2>b 1 LOCK alice INBOX")
     cluster.run(9.0)
-    assert "b>m2 1 OK uid=1001" in cluster.said()
+    assert "b>m2 1 OK uid=4000" in cluster.said()
     box = next(iter(cluster.rows["b"].boxes("alice")))
     assert box.token == Token(2, 0) and box.holder == "b"
 
@@ -46,19 +46,18 @@ def test_two_takeovers_that_know_nothing_of_each_other_give_out_different_uids()
     cluster.cut("a", "w")
     cluster.say("m2>b 1 LOCK alice INBOX")
     cluster.run(9.9)
-    assert "b>m2 1 OK uid=1001" in cluster.said(), "the root of epoch 2 leaves room for that of epoch 1"
-    cluster.say("m2>b * SAVE alice INBOX " + save("G1", "1001"))
+    assert "b>m2 1 OK uid=4000" in cluster.said(), "the place of epoch 2 in the block"
+    cluster.say("m2>b * SAVE alice INBOX " + save("G1", "4000"))
     cluster.say("m2>b * UNLOCK alice INBOX")
     cluster.cut("b", "w")
     cluster.link("a", "w")
     cluster.run(3.0)
     cluster.say("m1>a 1 LOCK alice INBOX")
     cluster.run(9.0)
-    assert "a>m1 1 OK uid=2001" in cluster.said(), "that of epoch 3 leaves room for both"
+    assert "a>m1 1 OK uid=6000" in cluster.said(), "that of epoch 3 has another place"
 
 
 def test_takeovers_behind_uids_given_out_apart_give_out_different_ones() -> None:
-    """What the root of epoch 2 left stands in another block, so that of epoch 3 counts from the beginning again."""
     cluster = ready("abw", witnesses="w")
     cluster.cut("b", "a")
     cluster.cut("b", "w")
@@ -79,7 +78,7 @@ def test_takeovers_behind_uids_given_out_apart_give_out_different_ones() -> None
     cluster.link("a", "w")
     cluster.run(12.0)
     cluster.say("m1>a 1 LOCK alice INBOX")
-    assert f"a>m1 1 OK uid={first + 2000}" in cluster.said()
+    assert f"a>m1 1 OK uid={first // 100_000 * 100_000 + 6000}" in cluster.said(), "behind what was given out apart"
 
 
 def test_a_root_that_all_have_cleared_for_goes_on_without_a_gap() -> None:

@@ -13,7 +13,27 @@ def test_a_master_goes_on_and_others_leave_a_gap() -> None:
     blocks = UidBlocks(100_000, 2)
     assert [blocks.first(51, place) for place in (MASTER, 1, 2)] == [51, 100_051, 200_051]
     assert blocks.first(200_054, MASTER) == 300_054, "what was given out apart is another's block"
-    assert [blocks.takeover_gap(epochs) for epochs in (0, 1, 2, 100, 5000)] == [1000, 1000, 2000, 100_000, 100_000]
+
+
+def test_a_takeover_begins_at_the_place_of_its_epoch() -> None:
+    blocks = UidBlocks(100_000, 2)
+    assert [blocks.takeover(51, epoch) for epoch in (1, 2, 49, 50, 51)] == [2000, 4000, 98_000, 300_000, 2000]
+    assert [blocks.takeover(uidnext, 3) for uidnext in (4999, 5000, 5001)] == [6000, 6000, 306_000], "room for 1,000"
+    assert blocks.takeover(250_000, 3) == 306_000, "behind UIDs that were given out apart"
+    assert blocks.takeover(LAST_UID, 3) == NO_UID
+
+
+@given(st.integers(1, 5), st.integers(100, 10_000), st.tuples(*[st.integers(1, 9_000_000)] * 2), st.integers(1, 90))
+def test_takeovers_of_two_epochs_give_out_different_uids(
+    members: int, gap: int, known: tuple[int, int], epoch: int
+) -> None:
+    """Whatever each knows, and as many as the least room."""
+    blocks = UidBlocks(gap, members)
+    first, second = (
+        set(blocks.some(blocks.takeover(each, epoch + place), MASTER, blocks.room)) for place, each in enumerate(known)
+    )
+    assert not first & second
+    assert min(first) >= known[0] + blocks.room
 
 
 @given(st.integers(1, 5), st.integers(1, 50), st.lists(st.tuples(st.integers(1, 9_000), st.integers(0, 5)), min_size=2))
