@@ -361,6 +361,8 @@ class Root:
         self._forget(keeps_grants=False)
         self.row = row
         self._heard_at = self._ping_at = now
+        # Whoever it voted for, or has heard of, comes first.
+        self._met_at = float("inf")
         self._pause_s = 0.0
 
     def _step_down(self, trigger: RootTrigger, now: float) -> None:

@@ -234,6 +234,26 @@ def test_the_root_may_ask_for_a_new_epoch() -> None:
     assert world.rulers() == ["a"] and world.roots["a"].epoch == 2 and world.roots["a"].state is RootState.ROOT
 
 
+def test_who_has_voted_lets_the_other_be_elected_however_long_ago_it_met_a_majority() -> None:
+    world = Elections()
+    world.dead = {"b", "c"}
+    world.run(3.0)
+    world.dead = set()
+    world.run(3.0)
+    b = world.roots["b"]
+    b.link_down("a")
+    b.row = b.row._replace(root="")
+    b.link_up("a", world.now)
+    b.row = b.row._replace(root="a")
+    world.run(2.0)
+    b.hear("a", "1", RootClaim(epoch=b.epoch + 1, node="a"), world.now)
+    assert b.row.voted == "a" and b.next_deadline(world.now) >= world.now
+    b.tick(world.now)
+    assert b.state is RootState.FOLLOWING and not any(isinstance(send.command, RootClaim) for send in b.to_send()), (
+        "the claimer comes first"
+    )
+
+
 def test_questions_of_an_older_epoch_are_refused() -> None:
     world = Elections()
     root = Root("b", world.members, ClusterRow(epoch=5, root="c"), 0.0, world.roots["b"].options)
