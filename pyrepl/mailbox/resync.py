@@ -55,6 +55,8 @@ class Resync:
         self._lost_s: Final = LOST_S * (1 + place)
         self._lost_since = float("inf")
         """Since when nobody has ops that rows show; infinity if it is not so."""
+        self._without: set[str] = set()
+        """Origins of which a text was given up, and since then no member has come: the next needs no such wait."""
         self.pulling: Final = Pulling(core, pages, self._sync)
         self.on_synced: Callable[[str], None] = lambda peer: None
         """Told of a member that has told all that it has."""
@@ -80,6 +82,7 @@ class Resync:
 
     def link_up(self, peer: Peer) -> None:
         peer.is_up, peer.is_live = True, False
+        self._without.clear()
         # It says anew what it has, which is less where a disk was lost.
         peer.held.clear()
         self._sync(peer.name)
@@ -214,11 +217,12 @@ class Resync:
         lost, without_text = self._lost(), self._without_text()
         if not lost and not without_text:
             self._lost_since = float("inf")
-        elif now >= (since := min(self._lost_since, now)) + self._lost_s:
+        elif now >= (since := min(self._lost_since, now)) + self._lost_s or self._is_known(lost, without_text):
             self.core.note("ops_lost", " ".join(f"{dot.origin}:{dot.seq}" for dot in (*lost, *without_text)))
             if lost:
                 self.core.jump(lost)
             # As of messages that were expunged before they came: so the other ops of their origin are not lost as well.
+            self._without.update(at.origin for at in without_text)
             for at in without_text:
                 # One that came by state in part is passed by the jump.
                 if at in self.core.lacking:
@@ -227,6 +231,10 @@ class Resync:
             self._lost_since = float("inf")
         else:
             self._lost_since = since
+
+    def _is_known(self, lost: Vector, without_text: list[Dot]) -> bool:
+        """Is it more of what was given up already?"""
+        return not lost and all(at.origin in self._without for at in without_text)
 
     def _lost(self) -> Vector:
         """Ops that came by state in part, and that nobody has; none while somebody cannot be asked."""
