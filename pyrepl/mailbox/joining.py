@@ -76,10 +76,10 @@ class Joiner:
         return is_new and self.rows.home(user, theirs.guid) is None
 
     def message(
-        self, user: str, box: str, theirs: Known, text: Text, held: Mapping[str, int], effects: Effects
+        self, user: str, box: str, theirs: Known, text: Text | None, held: Mapping[str, int], effects: Effects
     ) -> bool:
-        """What the other knows of a message; `held` is its vector then. True: clients of this node have to be told, by
-        a higher modseq than the one that it has."""
+        """What the other knows of a message; `held` is its vector then. `text` None: it was expunged since. True:
+        clients of this node have to be told, by a higher modseq than the one that it has."""
         now = self.rows.box(box)
         mine = self.rows.message(box, theirs.guid)
         assert now is not None
@@ -140,7 +140,7 @@ class Joiner:
         if before is not None:
             effects.works.extend(works_between(self.rows, user, before, view(self.rows, user)))
 
-    def _arrive_or_flag(self, user: str, theirs: MessageRow, text: Text, effects: Effects) -> None:
+    def _arrive_or_flag(self, user: str, theirs: MessageRow, text: Text | None, effects: Effects) -> None:
         """A message that is not here."""
         dots = self._new_dots(theirs)
         if dots:

@@ -36,7 +36,7 @@ from pyrepl.mailbox.core import Core, Peer
 from pyrepl.mailbox.entries import Known, Pages, digest, entries, known_of
 from pyrepl.mailbox.joining import Joiner
 from pyrepl.mailbox.journal_ops import by_guid
-from pyrepl.mailbox.merging import NO_TEXT, Crossed, Effects, Text
+from pyrepl.mailbox.merging import NO_TEXT, Crossed, Effects, Text, Texts
 from pyrepl.mailbox.rows import BoxRow
 from pyrepl.mailbox.verbs import Boxes, Command, Entries, Entry, Fetch, Message, Messages, State
 from pyrepl.mailbox.words import LAST_UID, Vector
@@ -470,15 +470,16 @@ class Pulling:
             self._join(now, page)
 
     def _join(self, now: _Transfer, page: _Page) -> None:
-        """All texts of a page are here, but of those messages that the other has no more: of these an op tells."""
+        """All texts of a page are here, but of those messages that the other has no more: they are gone here as well,
+        before an op tells so, since clients of other nodes may have seen them."""
         assert now.box is not None
         now.page = None
-        known = [page.known[guid] for guid in page.guids if page.texts.get(guid, NO_TEXT) is not None]
-        texts = {guid: text for guid, text in page.texts.items() if text is not None}
-        now.result = now.result._replace(messages=now.result.messages + len(known), texts=now.result.texts + len(texts))
-        self._join_all(self._row(now.box), known, texts, page.answer)
+        known = [page.known[guid] for guid in page.guids]
+        came = sum(text is not None for text in page.texts.values())
+        now.result = now.result._replace(messages=now.result.messages + len(known), texts=now.result.texts + came)
+        self._join_all(self._row(now.box), known, page.texts, page.answer)
 
-    def _join_all(self, box: BoxRow, found: list[Known], texts: dict[str, Text], answer: Ok) -> None:
+    def _join_all(self, box: BoxRow, found: list[Known], texts: Texts, answer: Ok) -> None:
         effects, held = Effects(), {dot.origin: dot.seq for dot in answer.held}
         told = [
             each.guid
@@ -487,7 +488,7 @@ class Pulling:
         ]
         taken = {work.__dict__.get("text") for work in effects.works}
         for text in texts.values():
-            if text.name not in taken:
+            if text is not None and text.name not in taken:
                 self.core.let_go(text.name)
         if told:
             row = self.core.rows.box(box.guid)

@@ -12,7 +12,7 @@ from pyrepl.mailbox.pulling import PAUSE_S, SILENT_S, SILENT_TEXT_S, Resynced
 from pyrepl.mailbox.resync import LOST_S
 from pyrepl.mailbox.rows import ClusterRow
 from pyrepl.mailbox.sending import Notice
-from pyrepl.mailbox.verbs import Command, Entry, Fetch, Message, Save, State, Store
+from pyrepl.mailbox.verbs import Command, Entry, Expunge, Fetch, Message, Save, State, Store
 from pyrepl.mailbox.words import Box, Dot, Stamp
 from tests.scenario.mailbox.cluster import Cluster, ready, save
 from tests.simulation.mailbox.memory_rows import MemoryRows
@@ -410,6 +410,43 @@ def test_an_op_whose_text_nobody_has_any_more_is_given_up_and_those_behind_it_ar
     cluster.run(5.0)
     held = cluster.rows["a"].held()
     assert held == cluster.rows["b"].held() and held["a"] == seq + 2 and cluster.views() == [{}, {}]
+
+
+def test_of_many_texts_that_nobody_has_the_first_alone_is_waited_for() -> None:
+    cluster = ready("ab")
+    b = cluster.nodes["b"]
+    box = Box(box_of(cluster), True)
+    seq = cluster.rows["a"].held()["a"]
+    for place in range(1, 9):
+        op = Save(user="alice", box=box, uid=8 + place, guid=f"G{place + 1}", size=4, received=1, modseq=49 + place)
+        b.hear("a", "*", op.replaced(at=Dot("a", seq + place)), "", cluster.now)
+    cluster.crash("a")
+    cluster.rows["a"], cluster.stores["a"] = MemoryRows(), ModelStore(cluster.uids)
+    cluster.rows["a"].put_cluster(ClusterRow(origin="a~5", is_fresh=True))
+    cluster.start("a")
+    cluster.run(2 * LOST_S + 15)
+    assert cluster.rows["b"].held()["a"] == cluster.rows["a"].held()["a"] == seq + 8
+
+
+def test_an_expunge_that_came_while_its_message_did_is_known_to_clients_of_other_nodes() -> None:
+    cluster = apart()
+    add(cluster, ["G2", "G3", "G4"])
+    box = Box(box_of(cluster), True)
+    before = cluster.rows["a"].box(box_of(cluster))
+    assert before is not None
+
+    def expunged(peer: str, tag: str, command: Command, text: str, now: float) -> None:
+        if isinstance(command, Fetch) and command.guid == "G3":
+            expunge = Expunge(user="alice", box=box, uids=((3, 3),), guids=("G3",))
+            cluster.nodes["a"].hear_mail("m1", "x", expunge, "", now)
+        cluster.nodes["a"].hear(peer, tag, command, text, now)
+
+    cluster.hears["a"] = expunged
+    cluster.link("a", "b")
+    cluster.run(5.0)
+    assert known(cluster)[0] == known(cluster)[1]
+    gone = cluster.rows["b"].gone_since(box_of(cluster), before.highest)
+    assert [(row.guid, row.uid) for row in gone] == [("G3", 3)]
 
 
 def test_an_op_without_a_text_that_came_by_state_in_part_is_given_up_once() -> None:
