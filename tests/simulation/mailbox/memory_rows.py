@@ -211,11 +211,14 @@ class MemoryRows:
     def gone_by_guid(self, box: str, after: str, upto: str, most: int) -> list[GoneRow]:
         return _by_guid(self._gone.get(box, {}), after, upto)[:most]
 
+    @property
+    def is_ahead(self) -> bool:
+        """Is more shown than the vector covers?"""
+        return any(self._held.get(origin, 0) < seq for origin, seq in self._ahead.items())
+
     def forget_gone(self) -> int:
-        """Forget tombstones, but for a node that shows more than its vector covers; how many those were."""
+        """Forget tombstones; how many those were."""
         assert not self.is_dirty
-        if any(self._held.get(origin, 0) < seq for origin, seq in self._ahead.items()):
-            return 0
         count = sum(map(len, self._gone.values()))
         self._gone.clear()
         return count

@@ -28,6 +28,10 @@ FOUND = (
     1007733,
     1016282,
     1016802,
+    1018966,
+    1019777,
+    1020796,
+    1024293,
 )
 """Seeds of longer runs that found something."""
 MUST_HAPPEN = {

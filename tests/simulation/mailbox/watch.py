@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from pyrepl.mailbox.node import Node
 from pyrepl.mailbox.uids import MASTER
-from pyrepl.mailbox.verbs import Copy, Op, Save
+from pyrepl.mailbox.verbs import Copy, Delete, Op, Save
 from pyrepl.mailbox.words import APART, Dot, Token, walk
 from tests.simulation.mailbox.memory_rows import MemoryRows
 from tests.simulation.mailbox.violation import Violation
@@ -36,6 +36,8 @@ class Watch:
     def __init__(self) -> None:
         self.made: dict[Dot, Made] = {}
         self.conditions: list[Condition] = []
+        self.deletes: list[Delete] = []
+        """All, those too of which nobody can know any more: what had not come elsewhere is gone by them."""
         self._seen: dict[str, int] = {}
 
     def look(self, node: Node, rows: MemoryRows, now: float, real: float) -> None:
@@ -47,7 +49,9 @@ class Watch:
         for op in new:
             assert op.at is not None
             self.made[op.at] = Made(real, node.mastering.root.epoch, node.mastering.root.has_lease(now), op)
-            if isinstance(op, Save) and op.token is not None:
+            if isinstance(op, Delete):
+                self.deletes.append(op)
+            elif isinstance(op, Save) and op.token is not None:
                 self._check_place(node, (op.uid,), op.token)
             elif isinstance(op, Copy) and op.token is not None:
                 self._check_place(node, tuple(walk(op.touids, MOST)), op.token)
