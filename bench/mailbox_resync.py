@@ -59,18 +59,18 @@ def _measure(cluster: MailboxCluster, boxes: int) -> None:
     with cluster.client("a") as mail:
         began = time.monotonic()
         _fill(mail, boxes)
-        wait_until("b has all", lambda: _messages(b) == count, PATIENCE_S, 0.5)
+        wait_until("b has all", lambda: messages(b) == count, PATIENCE_S, 0.5)
         print(f"{count:,} messages are on both after {time.monotonic() - began:.0f} s", flush=True)
         b.kill()
         _change(mail)
-    before, began = _begin(a), time.monotonic()
+    before, began = begin(a), time.monotonic()
     b = cluster.launch("b", **journal)
     b.wait_log("The mailbox node a at", PATIENCE_S)
-    _show("start, with its Maildirs read", time.monotonic() - began, _since(before, a), _used(b))
-    before, before_b, began = _begin(a), _begin(b), time.monotonic()
+    show("start, with its Maildirs read", time.monotonic() - began, since(before, a), _used(b))
+    before, before_b, began = begin(a), begin(b), time.monotonic()
     b.wait_log("resync_by_state_done a", PATIENCE_S)
-    _show("resync by state", time.monotonic() - began, _since(before, a), _since(before_b, b))
-    wait_until("b has what is new", lambda: _messages(b) == count + NEW * len(USERS), PATIENCE_S, 0.5)
+    show("resync by state", time.monotonic() - began, since(before, a), since(before_b, b))
+    wait_until("b has what is new", lambda: messages(b) == count + NEW * len(USERS), PATIENCE_S, 0.5)
 
 
 def _fill(mail: MailboxClient, boxes: int) -> None:
@@ -92,11 +92,11 @@ def _change(mail: MailboxClient) -> None:
         mail.append_all(user, "INBOX", [Message(b"Subject: new\r\n\r\n")] * NEW)
 
 
-def _messages(node: Node) -> int:
+def messages(node: Node) -> int:
     return int(node.info("mailboxes")["mailbox_messages"])
 
 
-def _begin(node: Node) -> Used:
+def begin(node: Node) -> Used:
     """What was used before a step."""
     Path(f"/proc/{node.process.pid}/clear_refs").write_text(_RESET_PEAK)
     return _used(node)
@@ -110,12 +110,12 @@ def _used(node: Node) -> Used:
     return Used(times.user + times.system, int(peak.split()[1]) / 1024)
 
 
-def _since(before: Used, node: Node) -> Used:
+def since(before: Used, node: Node) -> Used:
     now = _used(node)
     return now._replace(processor_s=now.processor_s - before.processor_s)
 
 
-def _show(step: str, wall_s: float, told: Used, away: Used) -> None:
+def show(step: str, wall_s: float, told: Used, away: Used) -> None:
     print(
         f"{step}: {wall_s:.1f} s; the one that was away {away.processor_s:.1f} s of processor, {away.peak_mb:.0f} MiB;"
         f" the other {told.processor_s:.1f} s, {told.peak_mb:.0f} MiB",

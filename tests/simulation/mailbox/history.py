@@ -184,11 +184,12 @@ class History:
                 client.uids.lose_disk()
 
     def _forget(self) -> None:
-        """As after a month: whatever there is of tombstones goes, on all nodes, but for what one asks for in a moment.
+        """As after a month: whatever there is of tombstones goes, on all nodes, but for what one asks for in a moment:
+        one that starts, or that takes another's state.
 
         If only some nodes forgot, a twin of a message that is gone would have its flags on the others alone."""
         hosts = [self.world.hosts[name] for name in self.world.members.keepers]
-        if not any(host.rows.is_ahead for host in hosts):
+        if not any(host.node is None or host.rows.is_ahead for host in hosts):
             self.world.seen["forgotten"] += sum(host.rows.forget_gone() for host in hosts)
 
     def _rot(self) -> None:
