@@ -15,6 +15,7 @@ from __future__ import annotations
 import argparse
 import tempfile
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -31,6 +32,8 @@ NEW: Final = 10
 FLAGGINGS: Final = 20
 """How often the flags of each INBOX change meanwhile: a journal of 1 MB has not all of that."""
 PATIENCE_S: Final = 7200.0
+AWAY: Final = "the one that was away"
+OTHER: Final = "the other"
 _RESET_PEAK: Final = "5"
 """To clear_refs (proc(5)): the largest resident size is counted from now on."""
 
@@ -66,10 +69,12 @@ def _measure(cluster: MailboxCluster, boxes: int) -> None:
     before, began = begin(a), time.monotonic()
     b = cluster.launch("b", **journal)
     b.wait_log("The mailbox node a at", PATIENCE_S)
-    show("start, with its Maildirs read", time.monotonic() - began, since(before, a), _used(b))
+    used = {AWAY: _used(b), OTHER: since(before, a)}
+    show("start, with its Maildirs read", time.monotonic() - began, used)
     before, before_b, began = begin(a), begin(b), time.monotonic()
     b.wait_log("resync_by_state_done a", PATIENCE_S)
-    show("resync by state", time.monotonic() - began, since(before, a), since(before_b, b))
+    used = {AWAY: since(before_b, b), OTHER: since(before, a)}
+    show("resync by state", time.monotonic() - began, used)
     wait_until("b has what is new", lambda: messages(b) == count + NEW * len(USERS), PATIENCE_S, 0.5)
 
 
@@ -115,12 +120,10 @@ def since(before: Used, node: Node) -> Used:
     return now._replace(processor_s=now.processor_s - before.processor_s)
 
 
-def show(step: str, wall_s: float, told: Used, away: Used) -> None:
-    print(
-        f"{step}: {wall_s:.1f} s; the one that was away {away.processor_s:.1f} s of processor, {away.peak_mb:.0f} MiB;"
-        f" the other {told.processor_s:.1f} s, {told.peak_mb:.0f} MiB",
-        flush=True,
-    )
+def show(step: str, wall_s: float, used: Mapping[str, Used]) -> None:
+    """Print what a step took; `used` says by whom what was used."""
+    daemons = (f"{who} {each.processor_s:.1f} s of processor, {each.peak_mb:.0f} MiB" for who, each in used.items())
+    print(f"{step}: {wall_s:.1f} s; {'; '.join(daemons)}", flush=True)
 
 
 if __name__ == "__main__":
