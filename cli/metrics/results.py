@@ -17,24 +17,31 @@ if TYPE_CHECKING:
 
 def print_report(report: Report, options: Options, charts: str | None) -> None:
     """Print the report to standard output. `charts` is the library that draws them, needed for HTML alone."""
-    from pyrepl.metrics.report.as_json import as_json
-    from pyrepl.metrics.report.openmetrics import openmetrics, prometheus
-    from pyrepl.metrics.report.otlp import otlp
-    from pyrepl.metrics.report.page import page
-    from pyrepl.metrics.report.terminal import show as summarise
-
+    # Each where it is wanted: what some of them need takes long to be imported.
     if options.format == "json":
+        from pyrepl.metrics.report.as_json import as_json
+
         sys.stdout.write(as_json(report))
     elif options.format == "openmetrics":
+        from pyrepl.metrics.report.openmetrics import openmetrics
+
         sys.stdout.write(openmetrics(report).decode())
     elif options.format == "prometheus":
+        from pyrepl.metrics.report.openmetrics import prometheus
+
         sys.stdout.write(prometheus(report).decode())
     elif options.format == "otlp":
+        from pyrepl.metrics.report.otlp import otlp
+
         sys.stdout.write(otlp(report))
     elif options.format == "html":
+        from pyrepl.metrics.report.page import page
+
         assert charts is not None
         sys.stdout.write(page(report, charts))
     else:
+        from pyrepl.metrics.report.terminal import show as summarise
+
         summarise(report, Console())
         if options.asked.out is not None:
             written = "report.html, metrics.json, metrics.prom, metrics.openmetrics, results/ (Parquet)"

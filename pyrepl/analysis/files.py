@@ -1,11 +1,14 @@
-"""Writes what an analysis found into the files of its folder."""
+"""Writes what an analysis found into the files of its folder, where they are not there as they would be."""
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
+from collections.abc import Sequence
 from concurrent.futures import Future
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -15,6 +18,12 @@ if TYPE_CHECKING:
 
 RESULTS: Final = "results"
 """The link to the result tables, below --out."""
+
+FILES: Final = ("report.html", "metrics.json", "metrics.prom", "metrics.openmetrics")
+"""Of the report."""
+
+WRITTEN: Final = ".written.json"
+"""What these files were made of, and their digests."""
 
 DELTA: Final = "delta"
 """The folder of the same as tables of Delta Lake."""
@@ -30,7 +39,7 @@ def write_all(
     from pyrepl.metrics import parquet
 
     parquet.write(report, spark, out / RESULTS, digest, answers)
-    write_files(report, out, library)
+    write_files(report, out, digest, library)
 
 
 def write_delta(out: Path) -> None:
@@ -40,8 +49,8 @@ def write_delta(out: Path) -> None:
     delta.write((out / RESULTS).resolve(), out / DELTA)
 
 
-def write_files(report: Report, out: Path, library: Future[str] | None) -> None:
-    """Write the files of the report. Raises OSError."""
+def write_files(report: Report, out: Path, digest: str, library: Future[str] | None) -> None:
+    """Write the files of the report, of results that are made of what `digest` names. Raises OSError."""
     from pyrepl.metrics.report.as_json import as_json
     from pyrepl.metrics.report.openmetrics import openmetrics, prometheus
     from pyrepl.metrics.report.page import page
@@ -51,6 +60,30 @@ def write_files(report: Report, out: Path, library: Future[str] | None) -> None:
     replace(out / "metrics.json", as_json(report).encode())
     replace(out / "metrics.prom", prometheus(report))
     replace(out / "metrics.openmetrics", openmetrics(report))
+    replace(out / WRITTEN, json.dumps(_written(out, digest, report.sources)).encode())
+
+
+def still_stand(out: Path, digest: str, sources: Sequence[str]) -> bool:
+    """Are the files of the report just those that were written for such results and logs? Their times are then of now:
+    who watches how old they are is told that they hold."""
+    try:
+        if json.loads((out / WRITTEN).read_bytes()) != _written(out, digest, sources):
+            return False
+        for name in FILES:
+            os.utime(out / name)
+    except (OSError, ValueError):
+        return False
+    return True
+
+
+def _written(out: Path, digest: str, sources: Sequence[str]) -> dict[str, Any]:
+    """What the files are made of, and what is in them, by digests."""
+    return {"made_of": digest, "sources": list(sources), "files": {name: _digest(out / name) for name in FILES}}
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def replace(path: Path, content: bytes) -> None:

@@ -84,9 +84,10 @@ def _follower(
 ) -> Iterator[tuple[SparkSession, Follower]]:
     """Start Spark; the session, and the follower that says what is done in each batch."""
     from pyrepl.metrics.follow import Follower
-    from pyrepl.metrics.manifest import load
-    from pyrepl.metrics.run import Steps, Wanted, answer
+    from pyrepl.metrics.manifest import in_force
+    from pyrepl.metrics.run import answer
     from pyrepl.metrics.standing import made_of
+    from pyrepl.metrics.wanted import Steps, Wanted
 
     wanted = Wanted(asked.logs, tables, asked.since_us, asked.until_us, asked.zone)
     with ThreadPoolExecutor(1) as aside:
@@ -96,7 +97,7 @@ def _follower(
             def answered(read: Read) -> None:
                 steps = Steps(progress.step, time.monotonic)
                 report = answer(spark, wanted, steps, time.time_ns() // 1000)
-                write_all(report, spark, _out(asked), made_of(load(tables), wanted), wanted.answers, library)
+                write_all(report, spark, _out(asked), made_of(in_force(tables), wanted), wanted.answers, library)
                 if asked.delta:
                     write_delta(_out(asked))
                 told(batch_of(report, read, asked))

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from pyrepl.analysis.asked import Asked
 from pyrepl.analysis.charts import library_of_charts
 from pyrepl.analysis.fetch import FETCHED, fetched
-from pyrepl.analysis.files import RESULTS, write_all, write_delta, write_files
+from pyrepl.analysis.files import RESULTS, still_stand, write_all, write_delta, write_files
 from pyrepl.analysis.progress import Progress, tasks_of
 from pyrepl.analysis.queries import Answer, ask
 from pyrepl.analysis.spark import by_spark, spark_for
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from pyrepl.metrics.ingest import News
     from pyrepl.metrics.report.model import Report
-    from pyrepl.metrics.run import Steps, Wanted
+    from pyrepl.metrics.wanted import Steps, Wanted
 
 
 class Analysed(NamedTuple):
@@ -48,7 +48,7 @@ def run(
 
     `draws`: charts are wanted for something else than that folder. Raises CannotRun, ConfigError, OSError.
     """
-    from pyrepl.metrics.run import Steps, Wanted
+    from pyrepl.metrics.wanted import Steps, Wanted
 
     wanted = Wanted(asked.logs, tables, asked.since_us, asked.until_us, asked.zone)
     with ThreadPoolExecutor(2) as aside:
@@ -72,20 +72,26 @@ def run(
 def _standing(
     asked: Asked, wanted: Wanted, found: Future[News], steps: Steps, library: Future[str] | None
 ) -> Report | None:
-    """The report of the results that there are, if all that they are made of is as it was, and its files. Without
-    results nothing is waited for: Spark starts while news are looked for."""
+    """The report of the results that there are, if all that they are made of is as it was, and its files where those
+    are not as they were. Without results nothing is waited for: Spark starts while news are looked for."""
     if asked.out is None or not (asked.out / RESULTS).exists():
         return None
-    from pyrepl.metrics.standing import standing
+    from pyrepl.metrics.ingest import note
+    from pyrepl.metrics.standing import made_of, standing
 
     steps.begin("look for news")
     news = found.result()
     if news.splits:
         return None
-    report = standing(asked.out / RESULTS, news.known, wanted, steps, time.time_ns() // 1000)
-    if report is not None:
+    report = standing(asked.out / RESULTS, news.manifest, wanted, steps, time.time_ns() // 1000)
+    if report is None:
+        return None
+    if news.loaded is not None:
+        note(news)
+    digest = made_of(news.manifest, wanted)
+    if not still_stand(asked.out, digest, asked.logs):
         steps.begin("write")
-        write_files(report, asked.out, library)
+        write_files(report, asked.out, digest, library)
         steps.end()
     return report
 
@@ -113,7 +119,7 @@ def _by_spark(
         report = answer(spark, wanted, steps, time.time_ns() // 1000, news.known)
         if asked.out is not None:
             steps.begin("write")
-            write_all(report, spark, asked.out, made_of(news.known, wanted), wanted.answers, library)
+            write_all(report, spark, asked.out, made_of(news.manifest, wanted), wanted.answers, library)
             steps.end()
         if tell is not None and asked.sql:
             steps.begin("query")
@@ -141,7 +147,7 @@ def _written(asked: Asked, report: Report, spark: SparkSession, wanted: Wanted) 
 
 def query(asked: Asked, progress: Progress, tell: Callable[[Answer], None]) -> None:
     """Ask the results of an earlier run, as they are; `tell` is called with each answer. Raises CannotRun."""
-    from pyrepl.metrics.run import Steps
+    from pyrepl.metrics.wanted import Steps
 
     assert asked.out is not None
     steps = Steps(progress.step, time.monotonic)

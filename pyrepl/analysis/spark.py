@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from pyrepl.metrics.ingest import Reading
-    from pyrepl.metrics.run import Steps
+    from pyrepl.metrics.wanted import Steps
 
 QUICK_BYTES: Final = 4 << 30
 """With fewer bytes of logs, Java spends more time compiling its code well than that saves."""

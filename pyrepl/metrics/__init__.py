@@ -6,7 +6,9 @@ sentences         what the lines of text logs mean
     lines, blocks, textlines, jsonlines, part    a range of a file becomes Parquet parts; plain Arrow, no Spark
     together          small ranges of several files become parts of all of them
 given, packed     what may be given as a log; what is in a packed one
+wanted            what is asked for
 plan, manifest    which ranges are new; what has been read
+    seen              how the logs lay there then: while they lie so, none is opened
     ingest        all that is new is read and counted in
     reading       Spark's tasks read it, in mapInArrow
 follow            logs as they grow, in a stream of Spark's

@@ -45,4 +45,9 @@ def days(at_us: Any) -> Any:
 
 
 def _named(days_since_1970: Any) -> Any:
-    return pc.strftime(days_since_1970.cast(pa.int32()).cast(pa.date32()), format="%Y-%m-%d")
+    return named_days(days_since_1970.cast(pa.int32()).cast(pa.date32()))
+
+
+def named_days(dates: Any) -> Any:
+    """Each of Arrow's dates as 2026-01-31."""
+    return pc.strftime(dates, format="%Y-%m-%d")

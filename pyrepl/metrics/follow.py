@@ -31,8 +31,8 @@ from pyrepl.metrics import plans
 from pyrepl.metrics.handing import struct
 from pyrepl.metrics.ingest import Read
 from pyrepl.metrics.reading import TOLD, told_of
-from pyrepl.metrics.run import Wanted
 from pyrepl.metrics.source import Logs, options
+from pyrepl.metrics.wanted import Wanted
 
 
 def watermark(nodes: Iterable[Mapping[str, Any]], late_us: int) -> int | None:

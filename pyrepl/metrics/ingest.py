@@ -11,8 +11,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import final
 
 from pyrepl.metrics import manifest as manifests
+from pyrepl.metrics import seen
 from pyrepl.metrics.manifest import Manifest
 from pyrepl.metrics.places import forget
 from pyrepl.metrics.plan import find, plan
@@ -32,18 +34,32 @@ class Read:
     unparsed: int
 
 
-@dataclass(frozen=True, slots=True)
+@final
+@dataclass(slots=True)
 class News:
-    """What there is to read: ranges, and unfinished last lines; `known` is what was read before."""
+    """What there is to read in the files: ranges, and unfinished last lines. `files` is the state of these (seen.py).
 
-    known: Manifest
-    ranges: list[Split]
-    tails: list[Split]
+    What was read before is `known`, by the digest `manifest`; it is loaded when it is asked for.
+    """
+
+    tables: Path
+    files: str
+    manifest: str
+    ranges: Sequence[Split] = ()
+    tails: Sequence[Split] = ()
+    loaded: Manifest | None = None
 
     @property
     def splits(self) -> list[Split]:
         """All of them."""
         return [*self.ranges, *self.tails]
+
+    @property
+    def known(self) -> Manifest:
+        """Raises as manifest.load() does."""
+        if self.loaded is None:
+            self.loaded = manifests.load(self.tables)
+        return self.loaded
 
 
 def ingest(
@@ -65,25 +81,40 @@ def ingest(
 
 def news(logs: Iterable[str | Path], tables: Path, merge_bytes: int = 0) -> News:
     """What there is to read. Raises as ingest() does."""
+    found = find(logs, tables)
+    files = seen.state_of(found)
+    if manifest := seen.unchanged(tables, files):
+        return News(tables, files, manifest)
     known = manifests.load(tables)
     if not known.entries:
         forget(tables)
-    return News(known, *planned(known, logs, tables, merge_bytes))
+    ranges, tails = planned(known, found, tables, merge_bytes)
+    return News(tables, files, "" if ranges or tails else manifests.digest(known), ranges, tails, known)
 
 
 def planned(
-    known: Manifest, logs: Iterable[str | Path], tables: Path, merge_bytes: int = 0
+    known: Manifest, found: dict[Path, Path], tables: Path, merge_bytes: int = 0
 ) -> tuple[list[Split], list[Split]]:
-    """What is to be read: ranges, and unfinished last lines. What a run that died has left is removed before."""
+    """What is to be read of files as find() has them: ranges, and unfinished last lines. What a run that died has left
+    is removed before."""
     manifests.sweep(tables, known)
-    return plan(known, find(logs, tables), merge_bytes)
+    return plan(known, found, merge_bytes)
 
 
 def take_in(reading: Reading, found: News, tables: Path, zone: str = UTC) -> Read:
     """Read it and count it in."""
     told = read(reading, found.splits, tables, zone)
     count_in(found.known, told, found.tails, tables)
+    found.manifest = manifests.in_force(tables)
+    note(found)
     return of_told(told)
+
+
+def note(found: News) -> None:
+    """All of it has been read, and so nothing is new while the files stay as they are: the next run need not open
+    them. Raises OSError."""
+    if found.files and found.known.is_whole:
+        seen.save(found.tables, found.manifest, found.files)
 
 
 def count_in(known: Manifest, told: Iterable[Told], tails: Iterable[Split], tables: Path) -> None:

@@ -30,13 +30,11 @@ import pyarrow.parquet as pq
 from pyrepl import VERSION
 from pyrepl.metrics.base import Base, Frames
 from pyrepl.metrics.parts import Sources
-from pyrepl.metrics.places import BOUNDED, DONE, FOLDER, of_answer
+from pyrepl.metrics.places import BOUNDED, DONE, FOLDER, SHAPE, of_answer
 from pyrepl.metrics.story import Stand
 from pyrepl.metrics.telling import Place, Telling
 from pyrepl.temporary import SHARED, replacing
 
-SHAPE: Final = 10
-"""Raised when the same parts are answered for in another way."""
 _BASES: Final = "bases"
 _TOLD: Final = "told"
 _MADE_OF: Final = "made_of"

@@ -6,6 +6,7 @@ manifest names, and those are removed by the next. Which ranges are to be read i
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field, fields
@@ -108,6 +109,11 @@ class Manifest:
             entry.offset = max(entry.offset, told.start + told.read)
         entry.error = told.error
 
+    @property
+    def is_whole(self) -> bool:
+        """Could all files be read to their ends?"""
+        return not self.refused and not any(entry.error for entry in self.entries.values())
+
     def file_rows(self) -> list[dict[str, Any]]:
         """The table FILES."""
         rows = [_row(entry) for entry in self.entries.values()]
@@ -164,6 +170,20 @@ def as_text(manifest: Manifest) -> str:
     entries = [{name: getattr(entry, name) for name in _OF_ENTRY} for entry in manifest.entries.values()]
     told = {"version": VERSION, "entries": entries, "refused": manifest.refused, "copies": manifest.copies}
     return json.dumps(told)
+
+
+def digest(manifest: Manifest) -> str:
+    """By which one is known, in the folder or not."""
+    return hashlib.sha256(as_text(manifest).encode()).hexdigest()
+
+
+def in_force(tables: Path) -> str:
+    """The digest of the one in the folder; empty where there is none."""
+    try:
+        with (tables / NAME).open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except FileNotFoundError:
+        return ""
 
 
 def sweep(tables: Path, manifest: Manifest) -> int:

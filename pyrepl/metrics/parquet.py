@@ -22,7 +22,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 
 from pyrepl.metrics import arrow, versions
@@ -87,20 +86,31 @@ def write(
     versions.publish(rough, link, report.made_at_us)
 
 
-def read_shown(version: Path, table: Table) -> tuple[list[Row], bool]:
-    """The rows of a table that the report has shown, in any order, and whether these are all. Raises OSError,
-    ArrowInvalid."""
+def read_shown(version: Path, table: Table) -> tuple[Any, bool]:
+    """The rows of a table that the report has shown, in any order, as a table of Arrow's, and whether these are all.
+    Raises OSError, ArrowInvalid."""
     path = version / SHOWN / f"{table.name}.parquet"
     if path.exists():
-        return pq.read_table(path).to_pylist(), False
-    shape = schema(table)
-    days = ds.partitioning(pa.schema([(DAY, pa.string())]), flavor="hive") if table.days else None
-    whole = pa.schema([*shape, *([(DAY, pa.string())] if table.days else [])])
-    files = [str(path) for path in (version / table.name).rglob("*.parquet")]
+        return _rows_in(path), False
+    files = sorted((version / table.name).rglob("*.parquet"))
     if not files:
         raise FileNotFoundError(version / table.name)
-    rows = ds.dataset(files, whole, format="parquet", partitioning=days).to_table()
-    return rows.select(table.names).cast(arrow.schema(table)).to_pylist(), True
+    return pa.concat_tables([_with_day(table, path).cast(arrow.schema(table)) for path in files]), True
+
+
+def _rows_in(path: Path) -> Any:
+    """Of one file. Neither here nor in what follows is a dataset, array or scalar made of Python's values: that loads
+    pandas, which takes as long as all else."""
+    with pq.ParquetFile(path) as file:
+        return file.read()
+
+
+def _with_day(table: Table, path: Path) -> Any:
+    """The rows of a file with all columns of the table: the day stands in the folder's name alone."""
+    rows = _rows_in(path)
+    if table.days:
+        rows = rows.append_column(DAY, arrow.named_days(rows["at_us"].cast(pa.date32())))
+    return rows.select(table.names)
 
 
 def schema(table: Table) -> Any:

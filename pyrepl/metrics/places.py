@@ -13,6 +13,8 @@ FOLDER: Final = "answers"
 BOUNDED: Final = "bounded"
 DONE: Final = "counts"
 """The table that is written last: where it is, the others are."""
+SHAPE: Final = 10
+"""Of answers. Raised when the same parts are answered for in another way."""
 
 
 def place(tables: Path, bounds: Bounds) -> Path:

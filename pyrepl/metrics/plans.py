@@ -11,7 +11,6 @@ Which ranges there are is plan.py's; the stream is source.py's and follow.py's.
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Container, Iterable
 from dataclasses import asdict, dataclass
@@ -71,7 +70,7 @@ def make(name: str, logs: Iterable[str], tables: Path) -> Plan | None:
     Logs that are away for the moment are passed over. Nothing but the plan is touched: a process that plans may outlive
     the killed one that it plans for. Raises ConfigError and OSError.
     """
-    made_of, before, known = _in_force(tables), manifests.load(tables), manifests.load(tables)
+    made_of, before, known = manifests.in_force(tables), manifests.load(tables), manifests.load(tables)
     ranges, tails = plan(known, find(logs, tables, absent_ok=True), MERGE_BYTES)
     made = Plan(
         name, made_of, ranges, tails,
@@ -98,7 +97,7 @@ def good(tables: Path, name: str | None = None) -> Plan | None:
         # Away, or of another version: what it would have read is planned anew.
         return None
     is_it = name in (None, made.name)
-    return made if is_it and made.made_of == _in_force(tables) else None
+    return made if is_it and made.made_of == manifests.in_force(tables) else None
 
 
 def take_in(tables: Path, told: list[Told]) -> Read:
@@ -120,11 +119,3 @@ def take_in(tables: Path, told: list[Told]) -> Read:
 
 def _places(ranges: Iterable[Split | Told]) -> list[tuple[str, int]]:
     return sorted((one.file_id, one.start) for one in ranges)
-
-
-def _in_force(tables: Path) -> str:
-    """The digest of the manifest; empty where there is none."""
-    try:
-        return hashlib.sha256((tables / manifests.NAME).read_bytes()).hexdigest()
-    except FileNotFoundError:
-        return ""

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, final
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
 
 if TYPE_CHECKING:
-    from pyrepl.metrics.run import Wanted
+    from pyrepl.metrics.wanted import Wanted
 
 
 def options(wanted: Wanted, start: str, cores: int) -> dict[str, str]:

@@ -2,39 +2,60 @@
 
 What they are made of is how far each log was read and under which name it lies there now, as the manifest tells it, the
 bounds, the zone, and the versions of pyrepl and of the results' shape. The version of the results (versions.py) bears
-the digest of all that. Rows come from its files as they went in, in the order of the report. What is damaged or not
-there costs the time to work it out anew.
+the digest of all that. Rows come from its files as they went in, in the order of the report, each table when it is
+asked for. What is damaged or not there costs the time to work it out anew.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any, final
 
 import pyarrow as pa
 
 from pyrepl import VERSION
-from pyrepl.metrics import manifest, versions
-from pyrepl.metrics.keep import SHAPE
-from pyrepl.metrics.manifest import Manifest
+from pyrepl.metrics import versions
 from pyrepl.metrics.parquet import SCHEMA_VERSION, read_shown
+from pyrepl.metrics.places import SHAPE
 from pyrepl.metrics.report.as_json import TABLES
-from pyrepl.metrics.report.model import Report
-from pyrepl.metrics.run import Steps, Wanted, report_of
+from pyrepl.metrics.report.model import Report, Row
 from pyrepl.metrics.shown import ORDER, ordered
+from pyrepl.metrics.wanted import Steps, Wanted
 
 
-def made_of(known: Manifest, wanted: Wanted) -> str:
-    """A name for all that the results are made of, 32 hex digits."""
-    told = (VERSION, SHAPE, SCHEMA_VERSION, wanted.since_us, wanted.until_us, wanted.zone, manifest.as_text(known))
+def made_of(manifest: str, wanted: Wanted) -> str:
+    """A name for all that the results are made of, 32 hex digits; `manifest` is the digest of what was read."""
+    told = (VERSION, SHAPE, SCHEMA_VERSION, wanted.since_us, wanted.until_us, wanted.zone, manifest)
     return hashlib.sha256(json.dumps(told).encode()).hexdigest()[:32]
 
 
-def standing(link: Path, known: Manifest, wanted: Wanted, steps: Steps, made_at_us: int) -> Report | None:
+@final
+class _Ordered(Mapping[str, Sequence[Row]]):
+    """Tables of Arrow's by their names, as the report has them: a table becomes rows when it is asked for first."""
+
+    def __init__(self, tables: Mapping[str, Any]) -> None:
+        self._tables = tables
+        self._rows: dict[str, list[Row]] = {}
+
+    def __getitem__(self, name: str) -> list[Row]:
+        if name not in self._rows:
+            self._rows[name] = ordered(self._tables[name].to_pylist(), ORDER[name])
+        return self._rows[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._tables)
+
+    def __len__(self) -> int:
+        return len(self._tables)
+
+
+def standing(link: Path, manifest: str, wanted: Wanted, steps: Steps, made_at_us: int) -> Report | None:
     """The report from the version of the results to which `link` leads, if it is made of just what is wanted now."""
     version = link.resolve()
-    if not versions.is_signed(version, made_of(known, wanted)):
+    if not versions.is_signed(version, made_of(manifest, wanted)):
         return None
     steps.begin("collect")
     try:
@@ -42,6 +63,6 @@ def standing(link: Path, known: Manifest, wanted: Wanted, steps: Steps, made_at_
     except (OSError, pa.ArrowInvalid):
         return None
     steps.end()
-    rows = {name: ordered(own, ORDER[name]) for name, (own, _) in found.items()}
+    rows = _Ordered({name: own for name, (own, _) in found.items()})
     cut = frozenset(name for name, (_, whole) in found.items() if not whole)
-    return report_of(rows, cut, wanted, steps, made_at_us)
+    return Report(rows, wanted.logs, made_at_us, VERSION, steps.seconds, cut)

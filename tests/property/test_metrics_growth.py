@@ -19,6 +19,7 @@ from pyrepl.metrics import manifest as manifests
 from pyrepl.metrics.ingest import count_in, planned
 from pyrepl.metrics.manifest import MERGE_BYTES
 from pyrepl.metrics.parts import pieces
+from pyrepl.metrics.plan import find
 from pyrepl.metrics.rows import Rows
 from pyrepl.metrics.tables import EVENTS, SAMPLES, UNPARSED
 from tests.unit.metrics.inline import plain, read_by_tasks, told
@@ -67,7 +68,7 @@ class Growing:
 def read(logs: Path, tables: Path, merge_bytes: int, *, dies: bool = False) -> None:
     """A batch, by the parts that a run with Spark is made of."""
     known = manifests.load(tables)
-    ranges, tails = planned(known, [logs], tables, merge_bytes)
+    ranges, tails = planned(known, find([logs], tables), tables, merge_bytes)
     told = read_by_tasks([*ranges, *tails], tables)
     if not dies:
         count_in(known, told, tails, tables)

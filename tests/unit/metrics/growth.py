@@ -14,7 +14,7 @@ from pyrepl.metrics import manifest
 from pyrepl.metrics.follow import Follower, follow
 from pyrepl.metrics.ingest import Read, ingest
 from pyrepl.metrics.reading import by_tasks
-from pyrepl.metrics.run import Wanted
+from pyrepl.metrics.wanted import Wanted
 from tests.unit.metrics import corpus
 
 Row = dict[str, Any]

@@ -18,6 +18,7 @@ from pyrepl.metrics import manifest as manifests
 from pyrepl.metrics import near
 from pyrepl.metrics.ingest import count_in, planned
 from pyrepl.metrics.jobs import analyse
+from pyrepl.metrics.plan import find
 from pyrepl.metrics.ranges import UTC, Split, Told, dealt
 from pyrepl.metrics.results import RESULTS
 from pyrepl.metrics.shown import shown
@@ -81,7 +82,7 @@ class Inline:
 def read(logs: Path, tables: Path, merge_bytes: int = 0, *, dies: bool = False) -> None:
     """A batch of ingest; one that `dies` does so before its manifest is written."""
     known = manifests.load(tables)
-    ranges, tails = planned(known, [logs], tables, merge_bytes)
+    ranges, tails = planned(known, find([logs], tables), tables, merge_bytes)
     told = read_by_tasks([*ranges, *tails], tables)
     if not dies:
         count_in(known, told, tails, tables)

@@ -136,7 +136,7 @@ def test_a_table_that_the_report_has_not_whole_is_written_by_tasks(tmp_path: Pat
         assert len(files) == 9 and all(path.match("part-????????????????.parquet") for path in files)
         assert pq.read_schema(files[0]).metadata[b"comment"].decode() == UNPARSED.grain
         shown, whole = read_shown(link, SYNCS)
-        assert sorted(str(row["sync"]) for row in shown) == sorted(str(row["sync"]) for row in cut.rows("syncs"))
+        assert sorted(shown["sync"].to_pylist()) == sorted(str(row["sync"]) for row in cut.rows("syncs"))
         assert not whole
 
 
@@ -174,5 +174,5 @@ def test_what_was_shown_is_read_again(tmp_path: Path) -> None:
     for table in TABLES:
         found, whole = read_shown(link, table)
         assert whole and len(found) == len(report().rows(table.name))
-    syncs = ordered(read_shown(link, SYNCS)[0], "at_us, sync")
+    syncs = ordered(read_shown(link, SYNCS)[0].to_pylist(), "at_us, sync")
     assert syncs == ordered(({**dict.fromkeys(SYNCS.names), **row} for row in report().rows("syncs")), "at_us, sync")

@@ -7,8 +7,8 @@ import sys
 from pathlib import Path
 
 from pyrepl.metrics import plans, reading
-from pyrepl.metrics.run import Wanted
 from pyrepl.metrics.source import LogReader, Logs, options
+from pyrepl.metrics.wanted import Wanted
 from tests.unit.metrics.test_plans import lines, log
 
 

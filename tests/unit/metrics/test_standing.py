@@ -10,8 +10,9 @@ import pytest
 from pyrepl.metrics import manifest, parquet
 from pyrepl.metrics.ingest import news
 from pyrepl.metrics.report.model import Report
-from pyrepl.metrics.run import Steps, Wanted, answer
+from pyrepl.metrics.run import answer
 from pyrepl.metrics.standing import made_of, standing
+from pyrepl.metrics.wanted import Steps, Wanted
 from tests.unit.metrics import inline
 from tests.unit.metrics.conftest import LOGS
 
@@ -32,12 +33,11 @@ class Written:
         inline.read(self.logs, self.wanted.tables)
         spark = inline.session()
         self.report = answer(spark, self.wanted, steps(), 1)
-        known = manifest.load(self.wanted.tables)
-        parquet.write(self.report, spark, self.link, made_of(known, self.wanted))
+        parquet.write(self.report, spark, self.link, made_of(manifest.in_force(self.wanted.tables), self.wanted))
 
     def standing(self, wanted: Wanted | None = None) -> Report | None:
         found = news(self.wanted.logs, self.wanted.tables)
-        return standing(self.link, found.known, wanted or self.wanted, steps(), 2)
+        return standing(self.link, found.manifest, wanted or self.wanted, steps(), 2)
 
 
 def steps() -> Steps:

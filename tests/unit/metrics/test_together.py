@@ -12,6 +12,7 @@ from pyrepl.metrics import manifest as manifests
 from pyrepl.metrics.ingest import count_in, planned
 from pyrepl.metrics.part import WriteError, read_split
 from pyrepl.metrics.parts import pieces
+from pyrepl.metrics.plan import find
 from pyrepl.metrics.ranges import Split, Told
 from pyrepl.metrics.rows import Rows
 from pyrepl.metrics.tables import EVENTS, SAMPLES
@@ -36,7 +37,7 @@ def copied(folder: Path, share: float = 1.0) -> Path:
 
 def taken_in(logs: Path, tables: Path, *, as_one: bool) -> list[Told]:
     known = manifests.load(tables)
-    ranges, tails = planned(known, [logs], tables)
+    ranges, tails = planned(known, find([logs], tables), tables)
     splits = [split._replace(together=int(as_one)) for split in (*ranges, *tails)]
     found = list(read_all(splits, str(tables), "UTC"))
     count_in(known, found, tails, tables)
