@@ -11,6 +11,7 @@ unmounted disk, a new database beside full Maildirs), and must neither remove ma
 | a message | expunged under this UID | it goes |
 | a message | under a lower UID | clients have seen the higher one: it moves everywhere; with gates as if saved again |
 | a mailbox | deleted, or none and made by a work | as its messages: it goes, stays, or is told as unknown |
+| a deleted mailbox that lived again | and a message by an op of our own | the UID is passed over there too |
 | a mailbox | none, made by nobody we know | it stays, and is told as unknown |
 | a mailbox, a message with a UID | none in the store | told as missing; a mailbox that is empty is made |
 | another name, another subscription | so | as the rows say; with gates a mail program did it (folders.py) |
@@ -121,6 +122,11 @@ def _compare_unshown(rows: Rows, user: str, origin: str, guid: str, there: Store
         went = [name for name in there.messages if name not in brought or brought[name].origin == origin]
         found.works.extend(RemoveMessage(user, guid, name) for name in went)
         found.kept[guid] = {name: has for name, has in there.messages.items() if name not in went}
+    box = rows.box(guid)
+    own = [there.messages[name].uid for name, at in brought.items() if at.origin == origin]
+    if box is not None and own and max(own) >= box.uidnext:
+        # It may live again.
+        found.passed[guid] = max(own)
 
 
 def _is_gone(rows: Rows, box: str, guid: str, has: Stored) -> bool:

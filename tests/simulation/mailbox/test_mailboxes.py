@@ -32,6 +32,7 @@ FOUND = (
     1019777,
     1020796,
     1024293,
+    2003890,
 )
 """Seeds of longer runs that found something."""
 MUST_HAPPEN = {

@@ -74,6 +74,14 @@ def test_a_mailbox_that_was_never_committed_stays_for_messages_whose_ops_come_ag
     assert (found.works, found.notices) == ([RemoveMessage("alice", "g9", "G7")], [])
 
 
+def test_a_uid_that_a_deleted_mailbox_showed_when_it_lived_again_is_passed_over() -> None:
+    made = rows()
+    made.put_box(BoxRow("g8", "alice", "Gone", Stamp(1, "a"), 5, uidnext=7, deleted=True))
+    there = StoredBox("Gone", False, {"G7": Stored(7, (), Dot("a", 9))})
+    found = works_at_start(made, "alice", "a", {"g8": there})
+    assert (found.works[0], found.passed) == (RemoveBox("alice", "g8"), {"g8": 7})
+
+
 def test_a_number_that_a_crash_forgot_may_have_been_taken_by_another_op() -> None:
     made = rows()
     for seq in (1, 2):
