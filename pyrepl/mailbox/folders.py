@@ -113,7 +113,7 @@ class Folders:
         return {user for user, state in self._users.items() if state.news > mark and self._is_behind(user)}
 
     def _is_behind(self, user: str) -> bool:
-        return self.is_busy(user) or self._gates.is_unlooked(user)
+        return self.is_busy(user) or self._gates.count_unlooked(user) > 0
 
     def join(self, user: str, now: float) -> None:
         """An operator says that a user's mailboxes, which are on the disk, are kept from now on. A user whose folders

@@ -238,10 +238,10 @@ class Gates:
         """A mailbox that was deleted has mail: what its clients did is to be compared."""
         self._add(box)
 
-    def is_unlooked(self, user: str) -> bool:
-        """Is there a mailbox of this user whose files were not compared with the rows yet?"""
+    def count_unlooked(self, user: str) -> int:
+        """How many mailboxes of this user have files that were not compared with the rows yet?"""
         boxes = view(self._core.rows, user)
-        return any(guid not in self._gates or self._gates[guid].state in _BEFORE_SHUT for guid in boxes)
+        return sum(guid not in self._gates or self._gates[guid].state in _BEFORE_SHUT for guid in boxes)
 
     def allow(self, box: str, now: float) -> None:
         """An operator says that messages which are missing were expunged."""

@@ -6,8 +6,9 @@
 | with two mailboxes of one name | they become one (uniting.py) |
 | with neither | nothing is to be done |
 
-A user is done when nothing is left to be compared and no two mailboxes have one name, or when it has taken too long or
-a mastership cannot be had: then the user has failed, and JOIN says so of this user alone when it is asked again.
+A user is done when nothing is left to be compared and no two mailboxes have one name, or when no mailbox was compared
+for too long or a mastership cannot be had: then the user has failed, and JOIN says so of this user alone when it is
+asked again.
 
 Not here: which users there are (the store knows).
 """
@@ -16,7 +17,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable
-from typing import Final, final
+from typing import Final, NamedTuple, final
 
 from pyrepl.mailbox.answers import Ok
 from pyrepl.mailbox.boxes import view
@@ -29,7 +30,14 @@ from pyrepl.mailbox.verbs import Command
 MOST_AT_ONCE: Final = 8
 """Users."""
 PATIENCE_S: Final = 120.0
-"""After so long a user has failed."""
+"""After so long without one mailbox more that is compared a user has failed."""
+
+
+class _Turn(NamedTuple):
+    """`unlooked` mailboxes of a user are not compared yet, and have not got fewer since then."""
+
+    since: float
+    unlooked: int
 
 
 @final
@@ -42,8 +50,8 @@ class Joins:
         self._gates: Final = gates
         self._uniting: Final = uniting
         self._waiting: deque[str] = deque()
-        self._since: Final[dict[str, float]] = {}
-        """User whose turn it is -> since when."""
+        self._turns: Final[dict[str, _Turn]] = {}
+        """Those whose turn it is."""
         self._uniting_now: Final[set[str]] = set()
         self.done = 0
         self.failed: Final[list[str]] = []
@@ -51,14 +59,14 @@ class Joins:
     @property
     def left(self) -> int:
         """So many users are not done yet."""
-        return len(self._waiting) + len(self._since)
+        return len(self._waiting) + len(self._turns)
 
     def add(self, users: Iterable[str]) -> None:
         """Have these joined as well; what is told of those before is told no more when all of them are done."""
         if not self.left:
             self.done = 0
             self.failed.clear()
-        self._waiting.extend(sorted(set(users) - self._since.keys() - set(self._waiting)))
+        self._waiting.extend(sorted(set(users) - self._turns.keys() - set(self._waiting)))
 
     def tick(self, now: float) -> None:
         """Bring them on, as far as that can be now."""
@@ -66,27 +74,30 @@ class Joins:
         while self.left != before:
             before = self.left
             self._begin(now)
-            for user, since in list(self._since.items()):
+            for user, turn in list(self._turns.items()):
                 if user not in self._uniting_now:
-                    self._go_on(user, since, now)
+                    self._go_on(user, turn, now)
 
     def _begin(self, now: float) -> None:
-        while self._waiting and len(self._since) < MOST_AT_ONCE:
+        while self._waiting and len(self._turns) < MOST_AT_ONCE:
             user = self._waiting.popleft()
-            self._since[user] = now
+            self._turns[user] = _Turn(now, 0)
             if not view(self._core.rows, user):
                 self._folders.join(user, now)
 
-    def _go_on(self, user: str, since: float, now: float) -> None:
+    def _go_on(self, user: str, turn: _Turn, now: float) -> None:
+        unlooked = self._gates.count_unlooked(user)
         if not self._folders.is_known(user):
             self._end(user, has_failed=True)
-        elif not self._folders.is_busy(user) and not self._gates.is_unlooked(user):
+        elif not self._folders.is_busy(user) and not unlooked:
             if self._uniting.doubles(user):
                 self._uniting_now.add(user)
                 self._uniting.unite_then(user, lambda answer: self._united(user, answer), now)
             else:
                 self._end(user, has_failed=not view(self._core.rows, user))
-        elif now >= since + PATIENCE_S:
+        elif unlooked != turn.unlooked:
+            self._turns[user] = _Turn(now, unlooked)
+        elif now >= turn.since + PATIENCE_S:
             self._end(user, has_failed=True)
 
     def _united(self, user: str, answer: Command) -> None:
@@ -95,7 +106,7 @@ class Joins:
             self._end(user, has_failed=True)
 
     def _end(self, user: str, *, has_failed: bool) -> None:
-        del self._since[user]
+        del self._turns[user]
         if has_failed:
             self.failed.append(user)
         else:

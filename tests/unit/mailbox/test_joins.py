@@ -6,7 +6,7 @@ from zlib import crc32
 
 from pyrepl.mailbox.compare import FoundBox
 from pyrepl.mailbox.folders import FolderResult, FoundFolder, FoundFolders
-from pyrepl.mailbox.gates import GateResult
+from pyrepl.mailbox.gates import GateOrder, GateResult
 from pyrepl.mailbox.joins import MOST_AT_ONCE, PATIENCE_S, Joins
 from pyrepl.mailbox.members import Member, Members
 from pyrepl.mailbox.node import Node, NodeOptions
@@ -20,6 +20,11 @@ class Rig:
         self.now = 0.0
         self.node = Node("a", Members((Member("a"),)), MemoryRows(), 0.0, NodeOptions(expunge_guard=100))
         self.broken = set(broken)
+        self.boxes = 1
+        """Of each user."""
+        self.gate_orders: list[GateOrder] = []
+        self.looks_at_most = 100
+        """Mailboxes that are compared in a round."""
         self.listed: list[int] = []
         """How many users were listed in each round."""
         while not self.node.mastering.root.is_root:
@@ -38,12 +43,16 @@ class Rig:
         done = [*self.node.core.works(), *self.node.core.removals()]
         gates.worked(done, self.now)
         folders.worked(done)
-        for gate in gates.orders((), self.now):
+        self.gate_orders += gates.orders((), self.now)
+        for gate in self.gate_orders[: self.looks_at_most]:
+            self.gate_orders.remove(gate)
             gates.done(gate, GateResult(FoundBox(())), self.now)
         orders = folders.orders((), self.now)
         self.listed.append(len(orders))
         for order in orders:
-            found = FoundFolders((FoundFolder("INBOX", f"{crc32(order.user.encode()):032x}", 7),), frozenset())
+            names = ("INBOX", *(f"Folder {number}" for number in range(1, self.boxes)))
+            there = tuple(FoundFolder(name, f"{crc32(f'{order.user} {name}'.encode()):032x}", 7) for name in names)
+            found = FoundFolders(there, frozenset())
             result = FolderResult(why="no disk") if order.user in self.broken else FolderResult(found)
             folders.done(order, result, self.now)
 
@@ -78,3 +87,15 @@ def test_who_takes_too_long_has_failed() -> None:
     assert rig.joins.left == 1
     rig.joins.tick(rig.now + PATIENCE_S)
     assert (rig.joins.left, rig.joins.failed) == (0, ["alice"])
+
+
+def test_who_has_very_much_mail_has_not_failed_while_it_is_compared() -> None:
+    rig, boxes = Rig(), 4
+    rig.boxes = boxes
+    rig.looks_at_most = 1
+    rig.node.join_all(["alice"], rig.now)
+    for _ in range(boxes + 2):
+        rig.pass_time(0.1)
+        rig.now += PATIENCE_S / 2
+        rig.joins.tick(rig.now)
+    assert (rig.joins.left, rig.joins.failed, rig.joins.done) == (0, [], 1)
