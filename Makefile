@@ -30,7 +30,8 @@ help:
 	@echo "make test     all tests but the full-size ones"
 	@echo "make test-pure  on the pure form, those that say more there: all that reach a compiled module (tests/forms.py)"
 	@echo "make matrix   interop with real servers at full size, every sync broken at every point, a node killed at every step"
-	@echo "make simulate  thousands of seeded histories on a bad network (SEEDS=5000; FIRST=n to begin there, or repeat one)"
+	@echo "make simulate  seeded histories on a bad network: 5,000 of replication, 100,000 of mailboxes, an hour on two cores"
+	@echo "              (SEEDS=1000 for so many of each; FIRST=n to begin there, or repeat one)"
 	@echo "make fuzz     hostile snapshots, edits, requests, streams and masters, the compiled form under AddressSanitizer"
 	@echo "              (MINUTES=60 for all; TARGET=edits for one; SEED=n with TARGET to repeat a case; FIRST=n to begin there)"
 	@echo "make bench    figures against Redis 8.2, side by side (BENCH='commands start', ROUNDS=5, SCALE=1; default all)"
@@ -104,9 +105,10 @@ matrix: peers build
 		$$(grep -rl '^from hypothesis' tests --include='test_*.py')
 
 SEEDS ?= 5000
+MAILBOX_SEEDS ?= $(if $(filter file,$(origin SEEDS)),100000,$(SEEDS))
 simulate: .venv/.for-tests build
 	$(BIN)/python -m tests.simulation.many --seeds $(SEEDS) --workers $(WORKERS) $(if $(FIRST),--first $(FIRST))
-	$(BIN)/python -m tests.simulation.mailbox.many --seeds $(SEEDS) --workers $(WORKERS) $(if $(FIRST),--first $(FIRST))
+	$(BIN)/python -m tests.simulation.mailbox.many --seeds $(MAILBOX_SEEDS) --workers $(WORKERS) $(if $(FIRST),--first $(FIRST))
 
 # Compiled once more, with the sanitizer, into build/fuzz: what is installed stays as it is.
 MINUTES ?= 60
