@@ -219,11 +219,14 @@ class Gates:
         elif gate.state is GateState.WANTED:
             gate.has_changed |= seen.brought
         elif gate.state in (GateState.OPEN, GateState.LOOKING, GateState.OPENING) and (seen.released or seen.brought):
-            gate.has_changed = True
             gate.idle_at = now + IDLE_S
             if seen.released:
                 # Who waited has come in, and is done.
+                gate.has_changed = True
                 gate.enter_until = now
+            else:
+                # A Dovecot gives it a UID and releases the lock in a moment; others bring mail and do neither.
+                gate.again_at = min(gate.again_at, now + BUSY_S)
         self._active.add(box)
 
     def worked(self, works: Sequence[Work], now: float) -> None:
@@ -247,7 +250,7 @@ class Gates:
         """An operator says that messages which are missing were expunged."""
         if box in self._gates:
             self.allowed.add(box)
-            self.seen(box, Seen(brought=True), now)
+            self.seen(box, Seen(released=True, brought=True), now)
 
     def orders(self, standing: Container[str], now: float) -> list[GateOrder]:
         """What the store has to do now; each is to be told as done. `standing`: users whose files lag behind the rows,

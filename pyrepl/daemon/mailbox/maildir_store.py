@@ -68,6 +68,9 @@ class GateKeeper(Protocol):
     def follow(self, box: str, folder: bytes) -> None:
         """A mailbox is to be watched: from before its gate is shut."""
 
+    def follow_open(self, folder: bytes) -> None:
+        """Who reads the lock file of a mailbox that is watched is no news any more."""
+
     def follow_user(self, user: str, folder: bytes) -> None:
         """A folder in which mailboxes of a user come and go is to be watched."""
 
@@ -182,6 +185,7 @@ class MaildirStore:
         if order.work is GateWork.OPEN:
             self._keeper.open(box.folder)
             box.open_gate(order.uidnext)
+            self._keeper.follow_open(box.folder)
             return None
         self._keeper.follow(order.box, box.folder)
         box.shut_gate()
@@ -327,7 +331,11 @@ class MaildirStore:
             self._lock.take(folder)
             self._lock.release(folder)
             self._keeper.follow(guid.decode(), folder)
-            (self._keeper.shut if self._lock.is_shut(folder) else self._keeper.open)(folder)
+            if self._lock.is_shut(folder):
+                self._keeper.shut(folder)
+            else:
+                self._keeper.open(folder)
+                self._keeper.follow_open(folder)
 
     def _change_boxes(self, user: str, boxes: UserBoxes, work: Work) -> None:
         self._open.pop((user, work.box.encode()), None)

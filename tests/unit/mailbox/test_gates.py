@@ -183,12 +183,26 @@ def test_a_file_without_a_line_is_looked_at_again_soon() -> None:
     rig = Rig()
     rig.see(READS)
     rig.found = FoundBox((), unlisted=1, is_whole=False)
-    assert rig.see(Seen(brought=True)) == [GateWork.GLANCE] and rig.gates.unlooked(0)
+    assert rig.see(Seen(brought=True)) == [], "a Dovecot is at it, perhaps"
+    rig.now += BUSY_S
+    rig.settle()
+    assert [order.work for order in rig.orders] == [GateWork.GLANCE] and rig.gates.unlooked(0)
     rig.found = mail(1)._replace(is_whole=False)
     rig.now += BUSY_S
     rig.settle()
     assert [order.work for order in rig.orders] == [GateWork.GLANCE] * 2 and rig.messages() == {1: "G1"}
     assert not rig.gates.unlooked(0)
+
+
+def test_mail_that_a_dovecot_brings_is_looked_at_once_when_it_is_done() -> None:
+    rig = Rig()
+    rig.see(READS)
+    rig.found = mail(1)._replace(is_whole=False)
+    assert rig.see(Seen(brought=True)) == [] and rig.see(RELEASED) == [GateWork.GLANCE]
+    rig.now += BUSY_S
+    rig.orders.clear()
+    rig.settle()
+    assert rig.orders == [] and rig.messages() == {1: "G1"}
 
 
 def test_flags_and_expunges_of_dovecot_become_ops() -> None:

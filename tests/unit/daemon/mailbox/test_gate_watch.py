@@ -64,6 +64,26 @@ async def test_dovecots_lock_file_goes_and_ours_is_no_news(tmp_path: Path) -> No
 
 
 @in_loop
+async def test_while_a_gate_is_open_nobody_is_told_of_who_reads_the_lock_file(tmp_path: Path) -> None:
+    rig = Rig(tmp_path)
+    folder = os.fsencode(tmp_path)
+    rig.watch.follow_user("alice", folder)
+    rig.watch.follow_open(folder)
+    rig.path.write_bytes(b"1:host")
+    rig.path.read_bytes()
+    assert rig.take() == []
+    rig.path.unlink()
+    assert rig.take() == [(BOX, Seen(released=True))]
+    (tmp_path / ".Work").mkdir()
+    assert rig.watch.take_users() == ["alice"], "the folder is watched for its user as before"
+    rig.watch.follow(BOX, folder)
+    rig.path.write_bytes(b"1:host")
+    rig.path.read_bytes()
+    assert rig.take() == [(BOX, Seen(reads=True))]
+    rig.watch.close()
+
+
+@in_loop
 async def test_new_mail_is_seen(tmp_path: Path) -> None:
     rig = Rig(tmp_path)
     (tmp_path / "text").write_bytes(b"x")
