@@ -7,6 +7,7 @@ from typing import Any
 
 from pyrepl.mailbox.answers import No, Ok
 from pyrepl.mailbox.node import Node
+from pyrepl.mailbox.root_states import RootState
 from pyrepl.mailbox.rows import BoxRow, MessageRow
 from pyrepl.mailbox.sending import Reply
 from pyrepl.mailbox.verbs import (
@@ -218,7 +219,9 @@ class Client:
         """I12: as many other nodes as were told have it on disk."""
         assert answer.at is not None
         at = answer.at
-        have = [h.name for h in self.world.hosts.values() if h.rows.held().get(at.origin, 0) >= at.seq]
+        # A disk may have been lost while the answer was on its way.
+        disks = [*((h.name, h.rows.held()) for h in self.world.hosts.values()), *self.world.lost_disks]
+        have = [name for name, held in disks if held.get(at.origin, 0) >= at.seq]
         if len(have) < 1 + (answer.acks or 0):
             raise Violation("I12", f"{answer} is on {have}")
 
@@ -242,13 +245,16 @@ class Client:
         self.say(Lock(user=USER, box=Box(box.guid, True)), granted)
 
     def _check_grant(self, box: str, answer: Ok) -> None:
-        """An answer leaves at the end of a round, in which the node may have voted after it."""
+        """An answer leaves at the end of a round, in which the node may have voted after it, or have begun to ask for a
+        new epoch, which waits for its LOCKs."""
         host = self.world.hosts[self.host]
         assert host.node is not None and answer.uid is not None
         saving = host.node.saving
         lock = saving.lock_of(self.name, box)
         token = None if lock is None else saving.token_of(lock)
-        if token is None or token.term == APART or token.epoch == host.node.mastering.root.epoch:
+        root = host.node.mastering.root
+        is_now = token is None or token.term == APART or token.epoch == root.epoch
+        if is_now and root.state not in (RootState.PROBING, RootState.CLAIMING):
             self.world.watch.check_grant(host.node, self.world.clock(host), answer.uid)
 
     def _soon(self) -> None:

@@ -74,6 +74,8 @@ class World:
         self.on_crash: Callable[[str], None] = lambda host: None
         self.lost: set[Dot] = set()
         """Ops that were on no other disk than one that is gone."""
+        self.lost_disks: list[tuple[str, dict[str, int]]] = []
+        """Whose they were, and what was on them."""
         self._queue: list[tuple[float, int, Callable[[], None]]] = []
         self._count = 0
         self._crash_next: str | None = None
@@ -146,6 +148,7 @@ class World:
         host = self.hosts[name]
         self.crash(name)
         self.seen["disk lost"] += 1
+        self.lost_disks.append((name, host.rows.held()))
         kept = [other.rows.held() for other in self.hosts.values() if other is not host]
         gone = {op.at for op in host.rows.all_ops() if op.at is not None}
         self.lost |= {at for at in gone if all(held.get(at.origin, 0) < at.seq for held in kept)}
