@@ -260,6 +260,9 @@ class Merger:
                 new = row._replace(flags=flags, modseq=max(row.modseq, landing.modseq))
                 self.rows.put_message(new)
                 self._set_flags(op.user, row, new, effects)
+            elif (gone := self.rows.gone(box.guid, guid)) is not None:
+                # It may come again, and has the flags that it had then.
+                self.rows.put_gone(gone._replace(flags=changed(gone.flags, op.add, op.remove, _stamp(op))))
 
     def _set_flags(self, user: str, old: MessageRow, new: MessageRow, effects: Effects) -> None:
         if old.set_flags() != new.set_flags():

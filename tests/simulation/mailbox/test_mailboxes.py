@@ -33,6 +33,8 @@ FOUND = (
     1020796,
     1024293,
     2003890,
+    2015093,
+    2029822,
 )
 """Seeds of longer runs that found something."""
 MUST_HAPPEN = {

@@ -55,6 +55,17 @@ def test_m6_expunge_is_of_the_saves_that_its_origin_knew() -> None:
     assert [row.dots for row in one.messages(GUID)] == [row.dots for row in other.messages(GUID)] == [(Dot("c", 1),)]
 
 
+def test_a_message_that_comes_again_has_the_flags_of_changes_that_did_not_know_it_was_gone() -> None:
+    first = save("G1", 1, Dot("a", 2))
+    expunge = Expunge(user="alice", box=BOX, guids=("G1",), kills=(Dot("a", 2),), at=Dot("b", 1), modseq=2)
+    store = Store(user="alice", box=BOX, guids=("G1",), add=("work",), at=Dot("c", 1), modseq=2)
+    again = save("G1", 5, Dot("d", 1))
+    for order in ((expunge, store, again), (store, expunge, again), (again, expunge, store)):
+        rows, _ = merge(first, *order)
+        [row] = rows.messages(GUID)
+        assert row.set_flags() == ("work",)
+
+
 def test_a_uid_below_what_clients_have_seen_is_not_given() -> None:
     rows, effects = merge(save("G1", 9, Dot("a", 2)), save("G2", 4, Dot("b", 1)))
     row = rows.message(GUID, "G2")
