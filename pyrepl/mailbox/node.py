@@ -274,7 +274,7 @@ class Node:
         for origin, late in self.core.late:
             mine = self.mastering.tracker.boxes.get(late.box.guid)
             peer = self.core.peers.get(node_of(origin))
-            if mine is None or not mine.is_ours or peer is None or not peer.is_up:
+            if mine is None or not mine.is_ours or peer is None or not peer.is_live:
                 continue
             for guid in late.guids:
                 row = self.core.rows.message(late.box.guid, guid)
