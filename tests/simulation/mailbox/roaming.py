@@ -92,7 +92,10 @@ def _by_changes(rows: Rows, guid: str, since: int, old: Seen) -> Seen:
     """What the cache holds when it is told of all changes above `since`."""
     found = dict(old)
     for gone in rows.gone_since(guid, since):
-        found.pop(gone.guid, None)
+        again = rows.message(guid, gone.guid)
+        # One that has come again has another UID than the one that vanished.
+        if gone.guid in found and (again is None or found[gone.guid][0] != again.uid):
+            del found[gone.guid]
     for row in rows.messages(guid):
         if row.modseq > since:
             found.pop(row.guid, None)
