@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 QUICK_BYTES: Final = 4 << 30
 """With fewer bytes of logs, Java spends more time compiling its code well than that saves."""
+INTERPRETED_BYTES: Final = 1 << 30
+"""The same of Spark's queries, and compiling them at all."""
 FORKS: Final = "pyrepl.analysis.forks"
 """forks.py, as a module to be run."""
 SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
@@ -61,10 +63,19 @@ def spark_for(asked: Asked, steps: Steps, tables: Path | None = None) -> Iterato
     with contextlib.ExitStack() as stack:
         with _held_back(), _hushed() as chatter:
             try:
-                quick = bytes_in(asked.logs) < QUICK_BYTES
+                size = bytes_in(asked.logs)
+                quick, interpreted = size < QUICK_BYTES, size < INTERPRETED_BYTES
                 ready = java_options(java(), os.environ)
                 spark = stack.enter_context(
-                    session(master, quick=quick, java=ready, daemon=FORKS, theirs=theirs, given=given)
+                    session(
+                        master,
+                        quick=quick,
+                        interpreted=interpreted,
+                        java=ready,
+                        daemon=FORKS,
+                        theirs=theirs,
+                        given=given,
+                    )
                 )
             except Exception as error:
                 raise CannotRun(_why_no_start(master, error, chatter())) from None

@@ -30,6 +30,7 @@ answers, asking                                  all that is told of nodes that 
     handing, newest                              rows for tasks, a partition each; since when the newest rows are
     base, keep                                   what the next run goes on from: merged parts, stories, answers
 fleet_sql         what goes over all nodes: Spark SQL over the answers
+spans             samples of all nodes in spans of one width, and the lines that are shown
 jobs              all of it: analyse() makes every result table a view of Spark's
 shown             how many rows of each a report gets, and which
 session           Spark, quiet and cleaned up behind

@@ -35,6 +35,8 @@ from pyrepl.metrics.keep import key, sweep
 from pyrepl.metrics.newest import NEWEST, since
 from pyrepl.metrics.parts import Again, Bounds, Sources
 from pyrepl.metrics.places import of_answer, place
+from pyrepl.metrics.results import SERIES
+from pyrepl.metrics.spans import Line, those
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -66,13 +68,6 @@ COUNTED: Final = pa.schema(
     [*((name, pa.int64()) for name in (*_SUMS, *_TIMES)), *((STEPS + name, pa.list_(pa.int64())) for name in NEWEST)]
 )
 """The row `counts` of a share (answers.py), and how many rows it has of each table."""
-_OF_DRAWN: Final = pa.schema(
-    [
-        ("node", pa.string()), ("peer", pa.string()), ("at_us", pa.int64()), ("called", pa.string()),
-        ("lag_bytes", pa.int64()), ("lag_s", pa.float64()), ("output_bytes", pa.int64()),
-        ("sync_buffer_bytes", pa.int64()), ("writes_per_s", pa.float64()), ("stream_bytes_per_s", pa.float64()),
-    ]
-)  # fmt: skip
 
 
 class Counts(NamedTuple):
@@ -86,14 +81,15 @@ class Counts(NamedTuple):
 
 
 def answered(spark: SparkSession, shares: Sequence[Sources], tables: Path, most: int) -> Counts:
-    """Have all shares answered, of the same bounds. Those tables are then views that SQL over all nodes reads, DRAWN
-    among them, and those with more than `most` rows that are not of NEWEST. Raises what Spark raises."""
+    """Have all shares answered, of the same bounds. Those tables are then views that SQL over all nodes reads, and
+    those with more than `most` rows that are not of NEWEST. Raises what Spark raises."""
     found = counts_of(asked(frame(spark, shares), tables).toArrow(), most)
     sweep(tables, shares, map(key, shares))
     folder = place(tables, shares[0].bounds)
-    for name, shape in ({table.name: schema(table) for table in ANSWERED} | {DRAWN: _OF_DRAWN}).items():
+    for table in ANSWERED:
+        name = table.name
         if name in READS or (name not in NEWEST and found.counted[name] > most):
-            spark.read.schema(struct(shape)).parquet(plain(folder / name)).createOrReplaceTempView(name)
+            spark.read.schema(struct(schema(table))).parquet(plain(folder / name)).createOrReplaceTempView(name)
     return found
 
 
@@ -123,6 +119,12 @@ def newest(tables: Path, bounds: Bounds, table: Table, since_us: int | None, mos
         found = found.filter(pc.greater_equal(found["at_us"], pc.min(shown)))
     rows: list[dict[str, Any]] = found.to_pylist()
     return rows
+
+
+def of_lines(tables: Path, bounds: Bounds, lines: Sequence[Line]) -> list[dict[str, Any]]:
+    """The rows of SERIES that are of these lines, in any order. Raises OSError, ArrowInvalid."""
+    nodes = pc.field("node").isin([node for node, _ in lines])
+    return those(_answers(tables, bounds, SERIES).to_table(filter=nodes), lines)
 
 
 def _answers(tables: Path, bounds: Bounds, table: Table) -> Any:

@@ -1,5 +1,5 @@
 """Result tables that go over all nodes, in SQL over the tables that tasks have answered (answers.py): TOTALS, MODES,
-FULL_CAUSES, CUT_CAUSES, FLEET_WHAT_IF and SERIES.
+FULL_CAUSES, CUT_CAUSES and FLEET_WHAT_IF.
 
 Plain SQL, which Spark and DuckDB understand alike; whoever asks has the tables of READS as views of their names. The
 rules of the columns stand in results.py. What is told of one master alone is no matter of this: what_if_sql.py.
@@ -7,13 +7,11 @@ rules of the columns stand in results.py. What is told of one master alone is no
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Final
 
-from pyrepl.metrics.results import SERIES
 from pyrepl.metrics.what_if_sql import FLEET
 
-_DRAWN: Final = SERIES.names[3:]
 STATEMENTS: Final[Mapping[str, str]] = {
     "modes": """
         select mode, count(*) as count, sum(case when ok then 1 else 0 end) as ok
@@ -30,14 +28,13 @@ STATEMENTS: Final[Mapping[str, str]] = {
     "fleet_what_if": FLEET,
 }
 """By table."""
-READS: Final = ("availability", "cuts", "storms", "syncs", "drawn")
+READS: Final = ("availability", "cuts", "storms", "syncs")
 """What all of this is asked of."""
 EMPTY_WITHOUT: Final[Mapping[str, tuple[str, ...]]] = {
     "modes": ("syncs",),
     "full_causes": ("syncs",),
     "cut_causes": ("cuts",),
     "fleet_what_if": ("backlog_what_if", "buffer_what_if", "storms"),
-    "series": ("drawn",),
 }
 """Tables that have no row where none of these has one: they need not be asked for."""
 
@@ -62,31 +59,4 @@ def totals(told: Mapping[str, int]) -> str:
             then cast(partial_ok as double) / (partial_ok + partial_refused) end as partial_ratio,
             {literals}
         from counted
-        """
-
-
-def series(width_us: int) -> str:
-    """SERIES of `drawn`, in spans of that width."""
-    largest = ", ".join(f"max({name}) as {name}" for name in _DRAWN)
-    return f"""
-        select node, replica, at_us, {largest}
-        from (
-            select node, coalesce(called, peer) as replica, at_us - at_us % {width_us} as at_us, {", ".join(_DRAWN)}
-            from drawn
-        ) as spans
-        group by node, replica, at_us
-        """
-
-
-def peaks(columns: Iterable[str], most: int) -> str:
-    """Of SERIES the lines of the `most` nodes and replicas with the largest values of each column."""
-    ranks = ", ".join(
-        f"row_number() over (order by coalesce(max({name}), -1) desc, node, replica) as of_{name}" for name in columns
-    )
-    first = " or ".join(f"of_{name} <= {most}" for name in columns)
-    return f"""
-        with ranked as (select node, coalesce(replica, '') as replica, {ranks} from series group by node, replica),
-        lines as (select node, replica from ranked where {first})
-        select series.* from series
-        join lines on series.node = lines.node and coalesce(series.replica, '') = lines.replica
         """

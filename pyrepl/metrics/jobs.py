@@ -22,9 +22,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import pyarrow as pa
 
 from pyrepl.metrics import fleet_sql, manifest, near
-from pyrepl.metrics.answers import ANSWERED
+from pyrepl.metrics.answers import ANSWERED, DRAWN
 from pyrepl.metrics.arrow import schema
-from pyrepl.metrics.asking import answered, few, newest
+from pyrepl.metrics.asking import answered, few, newest, of_lines
 from pyrepl.metrics.groups import groups
 from pyrepl.metrics.handing import handed
 from pyrepl.metrics.manifest import Entry, Manifest
@@ -34,6 +34,7 @@ from pyrepl.metrics.results import SERIES, TOTALS
 from pyrepl.metrics.samples import SPANS, width
 from pyrepl.metrics.shares import Group, shares, weight
 from pyrepl.metrics.shown import MOST_ROWS
+from pyrepl.metrics.spans import Spread, spread
 from pyrepl.metrics.stored import stored
 from pyrepl.metrics.tables import FILES, UNPARSED
 
@@ -42,9 +43,9 @@ if TYPE_CHECKING:
 
 
 class Analysis(NamedTuple):
-    """How many rows result tables have, as far as that is known. Tables of `few` rows are read by a call, and of tables
-    of happenings as many of the newest as are shown; all others are views of the session. What these name is worked out
-    when it is asked for."""
+    """How many rows result tables have, as far as that is known. Tables of `few` rows are read by a call, of tables of
+    happenings as many of the newest as are shown, and of too many lines of samples those that are; all others are views
+    of the session. What these name is worked out when it is asked for."""
 
     sizes: Mapping[str, int]
     few: Mapping[str, Callable[[], Sequence[Row]]]
@@ -75,7 +76,7 @@ def analyse(
     made = {name: spark.sql(statement) for name, statement in fleet_sql.STATEMENTS.items()}
     made[TOTALS.name] = spark.sql(fleet_sql.totals(told))
     wide = width(counts.first_us or 0, counts.last_us or 0, spans)
-    made[SERIES.name] = spark.sql(fleet_sql.series(wide))
+    drawn = spread(spark, tables, bounds, wide) if counts.counted[DRAWN] else Spread(0, ())
     if len(rows) > most:
         made[FILES.name] = handed(spark, [pa.Table.from_pylist(rows, schema(FILES))])
     unparsed = [tables / part for part in known.parts(UNPARSED.name)]
@@ -85,7 +86,8 @@ def analyse(
         frame.createOrReplaceTempView(name)
     sizes = {table.name: counts.counted[table.name] for table in ANSWERED}
     empty = [name for name, reads in fleet_sql.EMPTY_WITHOUT.items() if not any(counts.counted[one] for one in reads)]
-    sizes |= dict.fromkeys(empty, 0) | {FILES.name: len(rows)} | ({} if unparsed else {UNPARSED.name: 0})
+    sizes |= dict.fromkeys(empty, 0) | {FILES.name: len(rows), SERIES.name: drawn.rows}
+    sizes |= {} if unparsed else {UNPARSED.name: 0}
     read = [table for table in ANSWERED if 0 < sizes[table.name] <= most or table.name in counts.since_us]
     found = {
         table.name: partial(newest, tables, bounds, table, counts.since_us[table.name], most)
@@ -93,6 +95,10 @@ def analyse(
         else partial(few, tables, bounds, table)
         for table in read
     }
+    if drawn.rows > most:
+        found[SERIES.name] = partial(of_lines, tables, bounds, drawn.lines)
+    elif drawn.rows:
+        found[SERIES.name] = partial(few, tables, bounds, SERIES)
     return Analysis(sizes, found if len(rows) > most else {**found, FILES.name: lambda: rows})
 
 

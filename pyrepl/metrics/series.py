@@ -1,4 +1,4 @@
-"""What the lines of the table SERIES are called; the table itself is fleet_sql.py's."""
+"""What the lines of the table SERIES are called; the table itself is spans.py's."""
 
 from __future__ import annotations
 

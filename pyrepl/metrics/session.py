@@ -32,7 +32,7 @@ _LOCAL: Final = {
 PARTITIONS: Final = 4
 """Of what is put together from all shares of the nodes."""
 _INTERPRETED: Final = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
-"""To make Java of each query, and compile it, takes seconds here; it pays for millions of rows."""
+"""To make Java of each query, and compile it, takes seconds here; it pays for a million rows."""
 _NOTHING: Final[Mapping[str, str]] = MappingProxyType({})
 _CHOOSES: Final = re.compile(r"-XX:\+Use\w+GC")
 """Java refuses two collectors."""
@@ -46,6 +46,7 @@ def session(
     memory: str = "2g",
     *,
     quick: bool = False,
+    interpreted: bool = False,
     java: str = "",
     daemon: str = "",
     theirs: Mapping[str, str] = _NOTHING,
@@ -55,14 +56,23 @@ def session(
     the user has told Spark.
 
     `theirs` is what the user has told Spark in other ways, which stays as it is; `given` is to be set besides. `quick`
-    is for minutes and not for hours: Spark and Java compile quickly and not well, or not at all. `java` are further
-    options for it, `daemon` is the module of the process that forks the Python workers of this machine (empty: Spark's
-    own). Raises what Spark raises when there is no Java.
+    is for minutes and not for hours: Java compiles quickly and not well; `interpreted` is for less: Spark's queries are
+    not compiled at all. `java` are further options for it, `daemon` is the module of the process that forks the Python
+    workers of this machine (empty: Spark's own). Raises what Spark raises when there is no Java.
     """
     rough = tempfile.mkdtemp(prefix="pyrepl-metrics-")
     spark: SparkSession | None = None
     try:
-        ours = settings(master, memory, rough, quick=quick, java=java, daemon=daemon, theirs={**theirs, **given})
+        ours = settings(
+            master,
+            memory,
+            rough,
+            quick=quick,
+            interpreted=interpreted,
+            java=java,
+            daemon=daemon,
+            theirs={**theirs, **given},
+        )
         spark = _build(master, {**ours, **given}, rough)
         spark.sparkContext.setLogLevel("OFF")
         # Spark sees to it that all processors are busy: a task is one of them.
@@ -107,6 +117,7 @@ def settings(
     rough: str,
     *,
     quick: bool = False,
+    interpreted: bool = False,
     java: str = "",
     daemon: str = "",
     theirs: Mapping[str, str] = _NOTHING,
@@ -123,7 +134,7 @@ def settings(
         "spark.sql.shuffle.partitions": str(PARTITIONS),
         # What is handed out to tasks has the partitions that it is given (handing.py).
         "spark.sql.execution.arrow.localRelationThreshold": "0",
-        **(_INTERPRETED if quick else {}),
+        **(_INTERPRETED if interpreted else {}),
         "spark.driver.memory": memory,
         # Those of the user, spark.driver.extraJavaOptions, come behind these.
         "spark.driver.defaultJavaOptions": f"-Dlog4j2.configurationFile=file:{rough}/{_LOGGING} "

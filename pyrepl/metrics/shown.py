@@ -14,11 +14,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
-from pyrepl.metrics import fleet_sql
 from pyrepl.metrics.column import Table, types
 from pyrepl.metrics.report.as_json import TABLES
 from pyrepl.metrics.report.model import Row
-from pyrepl.metrics.results import SERIES
 from pyrepl.metrics.tables import UNPARSED
 
 if TYPE_CHECKING:
@@ -27,9 +25,6 @@ if TYPE_CHECKING:
 MOST_ROWS: Final = 10_000
 """Rows of a table that are shown; Parquet has all."""
 MOST_UNPARSED: Final = 200
-MOST_LINES: Final = 12
-"""Where there are too many series: those with the largest values of each column of PEAKS."""
-PEAKS: Final = ("lag_bytes", "lag_s", "output_bytes", "sync_buffer_bytes")
 
 ORDER: Final[Mapping[str, str]] = {
     "totals": "syncs",
@@ -103,9 +98,6 @@ def shown(
     found = {table.name: rows[table.name][: bounds[table.name]] for table in TABLES}
     found |= {name: _first(name, list(read()), most) for name, read in few.items()}
     cut |= {name for name in few if sizes.get(name, 0) > most}
-    if SERIES.name in cut:
-        lines = fleet_sql.peaks(PEAKS, MOST_LINES)
-        found[SERIES.name] = _asked(spark, _picked(SERIES, most, None, f"({lines}) as peaks"))[SERIES.name]
     return {name: ordered(own, ORDER[name]) for name, own in found.items()}, cut
 
 
@@ -114,7 +106,7 @@ def _first(name: str, rows: list[Row], most: int) -> list[Row]:
     return rows if len(rows) <= most else ordered(rows, FIRST.get(name, ORDER[name]))[:most]
 
 
-def _picked(table: Table, most: int, size: int | None, of: str = "") -> str:
+def _picked(table: Table, most: int, size: int | None) -> str:
     """The statement of one table: its name, which place a row has by FIRST, and the row; one row more than `most`,
     where there are as many."""
     fields = ", ".join(f"'{name}', cast(t.{name} as {kind})" for name, kind in types(table).items())
@@ -124,7 +116,7 @@ def _picked(table: Table, most: int, size: int | None, of: str = "") -> str:
     first = FIRST.get(table.name, ORDER[table.name])
     return f"""
         select '{table.name}' as name, row_number() over (order by {first}) as place, {row}
-        from (select * from {of or OF.get(table.name, table.name)} order by {first} limit {most + 1}) as t
+        from (select * from {OF.get(table.name, table.name)} order by {first} limit {most + 1}) as t
         """
 
 

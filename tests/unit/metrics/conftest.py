@@ -78,7 +78,7 @@ def _analyse(folder: Path) -> dict[str, Any]:
     found = {}
     # For a process of a minute the best of Java's compilers costs more than it brings.
     os.environ.setdefault("JAVA_TOOL_OPTIONS", "-XX:TieredStopAtLevel=1")
-    with session("local[2]", memory="1g", quick=True) as spark:
+    with session("local[2]", memory="1g", quick=True, interpreted=True) as spark:
         for name, logs in corpus.make(LOGS, folder / "corpora").items():
             # Brackets are what Spark takes for a pattern if it is let.
             tables = folder / "tables [1]" / name

@@ -16,7 +16,6 @@ from pyrepl.metrics.results import (
     FLEET_WHAT_IF,
     FULL_CAUSES,
     MODES,
-    SERIES,
     STORMS,
     SYNCS,
     TOTALS,
@@ -25,7 +24,7 @@ from pyrepl.metrics.schemas import conform, schema
 from tests.unit.metrics.inline import Inline
 from tests.unit.metrics.test_what_if_sql import MB, PAIRS, Row, cut
 
-READ = (AVAILABILITY, CUTS, STORMS, SYNCS, SERIES)
+READ = (AVAILABILITY, CUTS, STORMS, SYNCS)
 
 
 def told(statement: str, table: Table, **tables: list[Row]) -> list[Row]:
@@ -103,12 +102,3 @@ def test_other_settings_for_all_masters() -> None:
         ("repl-diskless-sync-delay", 4.0, 2, 2, None),
     ]
     assert rows[1]["share"] == pytest.approx(2 / 3)
-
-
-def test_the_lines_with_the_largest_values() -> None:
-    series = [
-        {"node": "m", "replica": name, "at_us": at_us, "lag_bytes": float(lag), "lag_s": s}
-        for name, at_us, lag, s in (("a", 1, 5, None), ("a", 2, 9, None), ("b", 1, 8, 0.1), ("c", 1, 1, 0.2))
-    ] + [{"node": "m", "at_us": 1, "lag_s": 0.1}]
-    rows = told(fleet_sql.peaks(("lag_bytes", "lag_s"), 1), SERIES, series=series)
-    assert sorted((row["replica"], row["at_us"]) for row in rows) == [("a", 1), ("a", 2), ("c", 1)]

@@ -32,6 +32,12 @@ def test_a_quick_session_has_java_compile_once(tmp_path: Path) -> None:
     assert java(True) == f"{java(False)} -XX:TieredStopAtLevel=1"
 
 
+def test_queries_are_interpreted_where_that_is_wanted(tmp_path: Path) -> None:
+    for wanted in (False, True):
+        found = settings("local[2]", "1g", str(tmp_path), quick=True, interpreted=wanted)
+        assert (found.get("spark.sql.codegen.factoryMode") == "NO_CODEGEN") == wanted
+
+
 def test_workers_of_this_machine_are_forked_by_our_daemon(tmp_path: Path) -> None:
     name = "spark.python.daemon.module"
     assert settings("local[2]", "1g", str(tmp_path), daemon="some.module")[name] == "some.module"

@@ -66,15 +66,6 @@ def test_those_that_matter_most(table: str, rows: list[Row], expected: list[str]
     assert [row["node"] for row in shown(spark, {}, 2)[0][table]] == expected
 
 
-def test_of_too_many_series_those_with_the_largest_values() -> None:
-    series = [{"node": f"n{name:02}", "at_us": at, "lag_bytes": float(name)} for name in range(40) for at in (1, 2)]
-    spark: Any = Counting(series=series)
-    rows, cut = shown(spark, {}, 79)
-    assert cut == {"series"}
-    names = {row["node"] for row in rows["series"]}
-    assert {f"n{name:02}" for name in range(28, 40)} <= names and len(rows["series"]) == 2 * len(names) < 79
-
-
 def test_of_lines_that_were_not_understood_some_of_each_file() -> None:
     lines = [{"file": name, "position": at} for name, many in (("a", 500), ("b", 2), ("c", 1)) for at in range(many)]
     spark: Any = Counting(unparsed=lines)
