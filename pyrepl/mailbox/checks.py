@@ -7,7 +7,8 @@ itself, and the asker goes on when it has that too. Only then does everybody kno
 have seen anywhere; so the second time whatever they did before without knowing these gets a higher modseq, and all are
 told. A client that kept what it saw on another member is then told of every change by its highest modseq.
 
-A message that still waits for a UID has not fully arrived: until it has one, no CHECK of its user is answered.
+A message that still waits for a UID has not fully arrived: until it has one, no CHECK of its user is answered. A mail
+process waits too until the store of its own node, if that is a slow one, has done all that.
 
 Where a user is about to log in, each member answers with its clock, which Dovecots are raised to (aligning.py).
 """
@@ -151,7 +152,9 @@ class Checks:
     def _next_over(self, now: float) -> str | None:
         """A round that is over, in time or not."""
         for number, asked in self._asked.items():
-            is_whole = not asked.waits_for and self._covers(asked.needs) and self._is_settled(asked.user)
+            has_come = not asked.waits_for and self._covers(asked.needs) and self._is_settled(asked.user)
+            behind = self.core.behind
+            is_whole = has_come and not (asked.user in behind if asked.user else behind)
             if is_whole or now >= asked.until:
                 return number
         return None

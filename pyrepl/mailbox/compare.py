@@ -13,6 +13,7 @@ Not here: when it is compared (gates.py), and how ops are applied (merging.py).
 from __future__ import annotations
 
 from collections.abc import Container
+from itertools import dropwhile
 from typing import NamedTuple
 
 from pyrepl.mailbox.journal_ops import by_guid
@@ -43,7 +44,7 @@ class FoundBox(NamedTuple):
     """A mailbox as its files have it, by UID. `keywords`: those that a file's name can show here; None for all.
     `unlisted`: so many messages have no UID. If not `is_whole`, `messages` are those that may have changed since it was
     told last, and `gone` those that went. `unsure`: something may be so only for a moment, and was not told: who looks
-    again under the lock knows."""
+    again under the lock knows. `untold`: messages of which nothing is told, as works on them are under way."""
 
     messages: tuple[Found, ...]
     keywords: frozenset[str] | None = frozenset()
@@ -51,17 +52,19 @@ class FoundBox(NamedTuple):
     is_whole: bool = True
     gone: frozenset[str] = frozenset()
     unsure: bool = False
+    untold: frozenset[str] = frozenset()
 
 
 class Difference(NamedTuple):
     """Ops that make the rows what the files are, to be done in this order. `missing`: messages that may have been
-    expunged, and are too many to believe it. `lacks_texts`: there are new messages of which more has to be told."""
+    expunged, and are too many to believe it. `late`: new messages that wait until more is told of them, or of one with
+    a lower UID, since they are told to others in the order of their UIDs."""
 
     expunges: list[Expunge]
     saves: list[Save]
     stores: list[Store]
     missing: int
-    lacks_texts: bool
+    late: frozenset[str]
 
 
 def difference(
@@ -70,11 +73,14 @@ def difference(
     """`token`: under which Dovecot gave out the UIDs that are new. `guard`: so many may be missing at once. `awaited`:
     messages whose ops are to come again."""
     there = {each.guid: each for each in found.messages if each.guid not in awaited}
-    known = _known(rows, box, found)
+    known = {guid: row for guid, row in _known(rows, box, found).items() if guid not in found.untold}
+    new = sorted(each for each in there.values() if _is_new(rows, box, known.get(each.guid), each))
+    late = frozenset(each.guid for each in dropwhile(lambda each: each.text is not None, new))
+    there = {guid: each for guid, each in there.items() if guid not in late}
+    known = {guid: row for guid, row in known.items() if guid not in late}
     again = [row for row in known.values() if row.guid in there and UNPLACED < row.uid < there[row.guid].uid]
     gone = [row for row in known.values() if row.guid not in there and row.uid != UNPLACED]
     missing = len(gone) if len(gone) > guard and 2 * len(gone) > len(known) else 0
-    new = [each for each in there.values() if _is_new(rows, box, known.get(each.guid), each)]
     changes: dict[tuple[tuple[str, ...], tuple[str, ...]], list[str]] = {}
     for each in there.values():
         row = known.get(each.guid)
@@ -84,14 +90,14 @@ def difference(
                 changes.setdefault((added, removed), []).append(each.guid)
     return Difference(
         _expunges(box, again + ([] if missing else gone)),
-        [_save(box, each, token) for each in sorted(new) if each.text is not None],
+        [_save(box, each, token) for each in new if each.guid not in late],
         [
             Store(user=box.user, box=by_guid(box), guids=tuple(part), add=added, remove=removed)
             for (added, removed), guids in sorted(changes.items())
             for part in portions(guids)
         ],
         missing,
-        any(each.text is None for each in new),
+        late,
     )
 
 

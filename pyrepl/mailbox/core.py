@@ -91,6 +91,8 @@ class Core:
         self.peers: Final = {peer: Peer(peer) for peer in peers}
         self.unsettled: Final[set[str]] = set()
         """Mailboxes with messages that need another UID."""
+        self.behind: Final[set[str]] = set()
+        """Users whose store is still doing what follows from the rows, beside the rounds; the shell keeps this."""
         self.texts: Final[dict[tuple[str, str], Text | None]] = {}
         """(user, GUID) -> text that was fetched for an op that waits; None if nobody has it any more."""
         self.lacking: Final[dict[Dot, tuple[str, str]]] = {}

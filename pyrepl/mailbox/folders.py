@@ -65,10 +65,12 @@ class FoundFolders(NamedTuple):
 
 
 class FolderResult(NamedTuple):
-    """How an order ended; `why`: it failed, and nothing is to be concluded."""
+    """How an order ended; `why`: it failed, and nothing is to be concluded; nor if it `is_busy`, as works on the user's
+    mailboxes were under way."""
 
     found: FoundFolders | None = None
     why: str = ""
+    is_busy: bool = False
 
 
 class _User:
@@ -168,6 +170,9 @@ class Folders:
         """How an order ended. Nothing but messages has changed in the rows since it was done."""
         user, state = order.user, self._users[order.user]
         state.is_asked = False
+        if result.is_busy:
+            state.is_due_later, state.at = True, now + RETRY_S
+            return
         if result.found is None:
             state.is_due_later, state.at = True, now + RETRY_S
             self._tell(state, "folders_failed", f"{user}: {result.why}")

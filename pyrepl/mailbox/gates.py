@@ -73,8 +73,9 @@ class GateWork(enum.Enum):
 
 
 class GateOrder(NamedTuple):
-    """One order. Of messages with a UID at or above `since` the texts are told. `may_list`: those without a UID get
-    one. Without `is_whole` it is enough to tell what may have changed since the mailbox was told last."""
+    """One order. Of messages with a UID at or above `since`, and of those that are `wanted`, the texts are told, from
+    the lowest UID on as many as may be at once. `may_list`: those without a UID get one. Without `is_whole` it is
+    enough to tell what may have changed since the mailbox was told last."""
 
     work: GateWork
     user: str
@@ -83,6 +84,7 @@ class GateOrder(NamedTuple):
     may_list: bool = False
     uidnext: int = 0
     is_whole: bool = True
+    wanted: frozenset[str] = frozenset()
 
 
 class GateResult(NamedTuple):
@@ -111,8 +113,8 @@ class Gate:
         self.state = GateState.LOOSE
         self.is_asked = False
         """The order of this state was told, and has not ended."""
-        self.needs_texts = False
-        """There are new messages of which more has to be told."""
+        self.wanted: frozenset[str] = frozenset()
+        """New messages of which more has to be told."""
         self.is_compared = False
         """The rows have all that the store told last, so that it is enough to hear what has changed since."""
         self.is_unsure = False
@@ -270,9 +272,10 @@ class Gates:
         return found
 
     def done(self, order: GateOrder, result: GateResult, now: float) -> None:
-        """How an order ended. Nothing has changed in the rows since it was done."""
+        """How an order ended. What has changed in the rows since it was done is `untold`; a gate that is new since then
+        waits for another one."""
         gate, box = self._gates.get(order.box), self._core.rows.box(order.box)
-        if gate is None or box is None:
+        if gate is None or box is None or not gate.is_asked:
             return
         gate.is_asked = False
         if result.is_busy or result.why:
@@ -285,9 +288,9 @@ class Gates:
         if result.found is not None and self._adopt(gate, box, result.found, now):
             gate.again_at = now
             return
-        gate.needs_texts = False
+        is_part = result.found is not None and bool(result.found.untold)
         gate.is_unsure = result.found is not None and result.found.unsure
-        if result.found is not None and not result.found.unlisted and not gate.is_unsure:
+        if result.found is not None and not result.found.unlisted and not gate.is_unsure and not is_part:
             gate.looked = gate.asked_news
         gate.move(GateTrigger.DONE)
         if order.work is GateWork.OPEN:
@@ -295,8 +298,9 @@ class Gates:
         if gate.state is GateState.SHUT:
             self._unlooked.discard(gate.box)
             self._saving.unlock(CLIENT, gate.box, now)
-            gate.has_changed = result.found is not None and result.found.unlisted > 0
-            gate.again_at = now if gate.has_changed else float("inf")
+            is_unlisted = result.found is not None and result.found.unlisted > 0
+            gate.has_changed = is_unlisted or gate.news > gate.asked_news
+            gate.again_at = now if gate.has_changed else now + RETRY_S if is_part else float("inf")
         elif order.work is GateWork.OPEN:
             gate.enter_until, gate.idle_at = now + ENTER_S, now + IDLE_S
         elif order.work is GateWork.GLANCE and result.found is not None and (gate.is_unsure or result.found.unlisted):
@@ -417,13 +421,12 @@ class Gates:
             assert token is not None
             return GateOrder(work, box.user, box.guid, uidnext=self._mastering.first_uid(box, token))
         gate.asked_news = self.news
-        since = 0 if gate.needs_texts else box.uidnext
         # The next UID of a gate that was not opened under this LOCK may be one that others give out.
         may_list = token is not None and gate.box not in self._unlooked
         is_whole = not gate.is_compared or box.guid in self.allowed or box.guid in self._core.merger.kept
         if work is GateWork.LOOK and not is_whole and not gate.is_unsure:
             work = GateWork.GLANCE
-        return GateOrder(work, box.user, box.guid, since, may_list, is_whole=is_whole)
+        return GateOrder(work, box.user, box.guid, box.uidnext, may_list, is_whole=is_whole, wanted=gate.wanted)
 
     def _adopt(self, gate: Gate, box: BoxRow, found: FoundBox, now: float) -> bool:
         """What Dovecot did becomes ops. Has more to be told first: of new messages, or of all, as many are gone?"""
@@ -435,17 +438,16 @@ class Gates:
         token_found = token or Token(self._mastering.root.epoch, APART)
         awaited = self._core.merger.kept.get(box.guid, {})
         differs = difference(self._core.rows, box, found, token_found, guard, awaited)
-        if differs.lacks_texts and not gate.needs_texts:
-            gate.needs_texts = True
-            return True
-        gate.is_compared = not awaited and not differs.missing
-        self.allowed.discard(box.guid)
+        gate.wanted = differs.late
+        gate.is_compared = not (awaited or differs.missing or found.untold or differs.late)
+        if not differs.late:
+            self.allowed.discard(box.guid)
         self._warn(gate, box, differs)
         self._core.do(differs.expunges)
         for save in differs.saves:
             self._saving.adopt(CLIENT if token is not None else "", box, save, now)
         self._core.adopt_flags(differs.stores)
-        return False
+        return bool(differs.late)
 
     def _warn(self, gate: Gate, box: BoxRow, differs: Difference) -> None:
         if differs.missing and differs.missing != gate.missing:

@@ -48,6 +48,8 @@ class DovecotPair:
         self.lmtp_ports = {name: free_port() for name in dovecots}
         self._more = more
         self.is_checked = is_checked
+        self.delays_s: dict[str, float] = {}
+        """Node -> for how long each of its doveadms does nothing at first, from its next start on."""
 
     def start(self, *names: str) -> None:
         """Start nodes, for the first time or again."""
@@ -69,7 +71,9 @@ class DovecotPair:
             # Where this Dovecot's doveadm sees it too.
             folder = dovecot.folder / "pyrepl"
             folder.mkdir(exist_ok=True)
-            return {**BY_DOVEADM, "mailbox-doveadm": shlex.join(dovecot.doveadm()), "mailbox-dir": str(folder)}
+            delay = ["sh", "-c", f'sleep {self.delays_s[name]}; exec "$@"', "sh"] if name in self.delays_s else []
+            command = shlex.join([*delay, *dovecot.doveadm()])
+            return {**BY_DOVEADM, "mailbox-doveadm": command, "mailbox-dir": str(folder)}
         return {
             **SETTINGS,
             "mailbox-maildir": f"{dovecot.maildirs}/%u",
@@ -176,10 +180,10 @@ def dovecot_pair(
         }
         pair = DovecotPair(cluster, dovecots, stack.enter_context(Proxy(cluster.ports["a"])), more, checked)
         pair.start(*names)
-        client = pair.cluster.client(names[0])
         if is_new:
-            client.create(USER, "INBOX")
-        client.check()
+            pair.cluster.client(names[0]).create(USER, "INBOX")
+        for name in dovecots:
+            pair.cluster.client(name).check()
         yield pair
         for dovecot in dovecots.values():
             wrong = [line for line in dovecot.log().splitlines() if "Corrupted" in line or "Error" in line]

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import imaplib
 import os
+import random
 import re
+import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -68,8 +70,9 @@ def contents(session: imaplib.IMAP4) -> dict[bytes, tuple[bytes, bytes]]:
     return found
 
 
-def test_what_clients_of_either_do_is_at_both(lab: Lab) -> None:
-    with dovecot_pair(lab, versions=VERSIONS, drivers=SDBOX) as pair:
+@pytest.mark.parametrize("driver", ["sdbox", pytest.param("mdbox", marks=pytest.mark.matrix)])
+def test_what_clients_of_either_do_is_at_both(lab: Lab, driver: str) -> None:
+    with dovecot_pair(lab, versions=VERSIONS, drivers=dict.fromkeys("ab", driver)) as pair:
         a, b = pair.imap("a"), pair.imap("b")
         date = '"14-Nov-2023 22:13:20 +0000"'
         a.append("INBOX", "(\\Seen $Work)", date, mail("one"))
@@ -226,6 +229,69 @@ def test_clients_of_both_append_at_once(lab: Lab) -> None:
         flags = {subject: found[uid][0] for uid, subject in subjects(a).items()}
         assert flags == {name: frozenset({"kw"} if int(name[2:]) % 2 else ()) for name in everything}
         assert contents(a) == contents(pair.imap("b"))
+
+
+@pytest.mark.matrix
+def test_a_node_that_is_killed_in_a_batch_has_everything_once(lab: Lab) -> None:
+    """Whatever doveadm was doing when its node died."""
+    chance, kills, mails = random.Random(21), 8, 40
+    with dovecot_pair(lab, versions=VERSIONS, drivers={"a": "mdbox", "b": "sdbox"}) as pair:
+        is_over = threading.Event()
+
+        def write() -> None:
+            session = pair.imap("a")
+            for number in range(mails):
+                uid = append(session, mail(f"a-{number}"), "(\\Seen kw)")
+                session.uid("STORE", str(uid), "+FLAGS", "(\\Flagged)")
+                if number % 4 == 3:
+                    session.uid("STORE", str(uid), "+FLAGS", "(\\Deleted)")
+                    session.expunge()
+            is_over.set()
+
+        with ThreadPoolExecutor(1) as threads:
+            writing = threads.submit(write)
+            for _ in range(kills):
+                time.sleep(chance.uniform(0.3, 3))
+                pair.cluster.nodes["b"].kill()
+                pair.start("b")
+            writing.result()
+        assert is_over.is_set()
+        everything = {f"a-{number}" for number in range(mails) if number % 4 != 3}
+        for node in "ab":
+            wait_until(f"{node} has all", partial(has_mails, pair, node, everything), timeout_s=120)
+        found = pair.wait_equal(pair.imap("a"), pair.imap("b"))
+        assert len(found) == len(everything) == len({guid for _, guid in found.values()})
+        assert {flags for flags, _ in found.values()} == {frozenset({"\\Seen", "\\Flagged", "kw"})}
+        assert contents(pair.imap("a")) == contents(pair.imap("b"))
+
+
+@pytest.mark.matrix
+@pytest.mark.timeout(600)
+def test_a_doveadm_that_is_slower_than_the_lease_costs_nobody_the_mastership(lab: Lab) -> None:
+    times = {"mailbox-lease": "2000", "mailbox-root-timeout": "1000"}
+    with dovecot_pair(lab, versions={"b": "2.4"}, drivers={"b": "sdbox"}, more=times) as pair:
+        a, nodes = pair.imap("a"), pair.cluster.nodes
+        append(a, mail("one"))
+        wait_until("b has it", partial(has_mails, pair, "b", {"one"}))
+        nodes["b"].terminate()
+        pair.delays_s["b"] = 2.5
+        pair.start("b")
+        pair.cluster.client("b").check()
+        wait_until(
+            "there is a majority", lambda: {node.info("mailboxes")["mailbox_apart"] for node in nodes.values()} == {"0"}
+        )
+        before = nodes["a"].info("mailboxes")["mailbox_epoch"]
+        append(pair.imap("b"), mail("two"))
+        append(a, mail("three"))
+        a.uid("STORE", "1", "+FLAGS", "(\\Flagged)")
+
+        def are_equal() -> bool:
+            assert [node.info("mailboxes")["mailbox_apart"] for node in nodes.values()] == ["0", "0"]
+            one, two = shown(pair.imap("a")), shown(pair.imap("b"))
+            return len(one) == 3 and one == two and "\\Flagged" in one[1][0]
+
+        wait_until("both have all, and the flag", are_equal, timeout_s=400, every_s=0.2)
+        assert nodes["a"].info("mailboxes")["mailbox_epoch"] == before, "each call took longer than a lease lasts"
 
 
 @pytest.mark.matrix

@@ -3,7 +3,8 @@
 The service:
     server, configured           its life, and what the directives say
     keeping, driver              what is open, and the rounds of the machine (pyrepl.mailbox.node)
-    owing                        users whose disk refuses, and works that are owed to them
+    owing, beside                works and looks: within the rounds, and beside them
+    standing                     users whose disk refuses
     conns, talk_conn, first_line, sockets
                                  connections, and what passes between them and the machine
     dialer                       links to other members

@@ -216,6 +216,8 @@ class MailboxDeeds:
         standing = self._conns.keeping.driver.standing if self._conns.keeping is not None else {}
         if standing:
             return f"the disk has not taken all mail of {', '.join(sorted(standing))}: see MAILBOX STATUS"
+        if self._works_owed():
+            return "the store has not done all that other members did yet: ask MAILBOX STATUS for works-owed"
         if node.core.unsettled:
             return "messages wait for a UID, which needs the other members: see MAILBOX STATUS"
         for peer in node.core.peers.values():
@@ -235,12 +237,18 @@ class MailboxDeeds:
             b"apart-seconds": int(self._conns.tally.apart_for_s(self._conns.now())),
             b"ops": sum(node.core.causal.held.values()),
             b"ops-waiting": node.core.causal.count,
+            b"works-owed": self._works_owed(),
             b"mail-processes": len(self._conns.clients),
             b"stopped": self._stopped(),
             b"scrub": _scrubbed(node),
             b"join": _joined(node),
             b"members": [self._member(node, one) for one in self._figures.members],
         }
+
+    def _works_owed(self) -> int:
+        """What the stores of users have not done, and will: of a disk that refuses, and of one that is slow."""
+        driver = None if self._conns.keeping is None else self._conns.keeping.driver
+        return 0 if driver is None else sum(driver.owed().values())
 
     def _stopped(self) -> Reply:
         """Users whose mailboxes stand still, as the disk refuses."""

@@ -16,7 +16,7 @@ A text gets the line ends that Dovecot stores: LF. Not here: works on messages (
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from typing import Final, final
 
 from pyrepl.daemon.mailbox.aside import Aside
@@ -59,6 +59,10 @@ from pyrepl.mailbox.store import (
     Work,
 )
 
+MOST_LOOKED_BYTES: Final = 4 * 1024 * 1024
+"""Of texts that are read in one look; fresh_texts.py keeps that much until they have gone out."""
+_LEAST_TEXT_BYTES: Final = 1024
+"""As which the smallest text counts."""
 _TROUBLE: Final = (DoveadmError, OSError)
 _OF_MESSAGES: Final = (AddMessage, SetFlags, MoveMessage, MendMessage, RemoveMessage, RaiseNext)
 
@@ -170,7 +174,7 @@ class DoveadmStore:
         listed = mail.messages(box)
         if listed is None or self._split_copies(mail, box, listed):
             return None
-        new = [each for each in listed if each.uid >= order.since]
+        new = list(_of_one_look(each for each in listed if each.uid >= order.since or each.guid in order.wanted))
         texts = {}
         for message, text in mail.texts(box.guid, new):
             self.fresh.put(order.user, message.guid, text)
@@ -303,6 +307,17 @@ class DoveadmStore:
 
     def _mail(self, user: str) -> DoveadmMail:
         return DoveadmMail(self._program, user, self._layout)
+
+
+def _of_one_look(new: Iterable[DoveadmMessage]) -> Iterator[DoveadmMessage]:
+    """The first new messages, by UID, whose texts are read now, at least one: the others have to wait for the next
+    look, as works do for this one."""
+    left = MOST_LOOKED_BYTES
+    for each in new:
+        if left <= 0:
+            return
+        left -= each.size + _LEAST_TEXT_BYTES
+        yield each
 
 
 def _present(mail: DoveadmMail, guid: str) -> DoveadmBox:

@@ -12,6 +12,9 @@
 All that comes while 2 to 4 wait for the disk is told in the next round, so under load one commit serves many. Nobody
 is told of anything that a power cut could take back.
 
+Works and looks of a store that may be slow are done beside the rounds (beside.py): 0 and 2 only let them begin, and
+hear what has ended.
+
 What the disk of one user refuses is owed (owing.py), and the others go on. Anything else that fails ends the round and
 is raised: what the node believes may not be what is on disk, so whoever runs it begins again from there.
 """
@@ -24,11 +27,13 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Final, Protocol, TypeAlias, final
 
 from pyrepl.daemon.mailbox.aligner import Aligner
+from pyrepl.daemon.mailbox.beside import Beside
 from pyrepl.daemon.mailbox.doveadm import Doveadm
 from pyrepl.daemon.mailbox.lag import Lag
-from pyrepl.daemon.mailbox.owing import Owing, Refused, Standing
+from pyrepl.daemon.mailbox.owing import Owing
 from pyrepl.daemon.mailbox.scrubber import Scrubber
 from pyrepl.daemon.mailbox.sqlite_rows import SqliteRows
+from pyrepl.daemon.mailbox.standing import Refused, Standing, StandingUsers
 from pyrepl.daemon.mailbox.workers import Workers
 from pyrepl.mailbox.gates import GateWork, Seen
 from pyrepl.mailbox.node import Node
@@ -95,15 +100,18 @@ class Driver:
         watch: Watch | None = None,
         scrub_pace: Callable[[], int] | None = None,
         doveadm: Doveadm | None = None,
+        *,
+        is_slow: bool = False,
     ) -> None:
         """`workers` None: a witness, which has no works. `watch`: with gates. `scrub_pace`: `mailbox-scrub` as it is
-        now, of a store that is scrubbed. `doveadm`: of a node that aligns."""
+        now, of a store that is scrubbed. `doveadm`: of a node that aligns. `is_slow`: no round waits for the store."""
         self.node: Final = node
         self.lag: Final = Lag()
         self.rounds = 0
         self.rows: Final = rows
         self._workers: Final = workers
-        self._owing: Final = None if workers is None else Owing(rows, workers, hearers, now)
+        self._standing: Final = StandingUsers(rows, hearers, now)
+        self._owing: Final = None if workers is None else self._owing_by(workers, hearers, is_slow)
         self._hearers: Final = hearers
         self._now: Final = now
         self._tombstones_s: Final = tombstones_s
@@ -123,10 +131,15 @@ class Driver:
         if hearers.listens:
             node.core.listened = []
 
+    def _owing_by(self, workers: Workers, hearers: Hearers, is_slow: bool) -> Owing | Beside:
+        if is_slow:
+            return Beside(self.rows, workers, hearers, self._standing, self.node.core.behind, self.wake)
+        return Owing(self.rows, workers, hearers, self._standing)
+
     @property
     def standing(self) -> Mapping[str, Standing]:
         """Users whose disk refuses."""
-        return {} if self._owing is None else self._owing.standing
+        return self._standing.users
 
     def owed(self) -> dict[str, int]:
         """User -> how many works the disk has not taken. In a round."""
@@ -134,13 +147,14 @@ class Driver:
 
     def begin(self, unread: dict[str, str]) -> None:
         """`unread`: user -> why the rows could not be compared with the Maildir at the start."""
-        if self._owing is not None:
-            self._owing.begin(unread)
+        self._standing.begin(unread)
 
     def stop(self) -> None:
         """Nothing is begun any more beside the rounds."""
         if self._aligner is not None:
             self._aligner.stop()
+        if self._owing is not None:
+            self._owing.stop()
 
     def wake(self) -> None:
         """There is something to do, as the watch has seen."""
@@ -177,9 +191,11 @@ class Driver:
         ended = [] if self._owing is None else await self._owing.pay()
         ended += await self._perform(core.works())
         core.ended(ended)
-        if self.rows.is_dirty:
-            await asyncio.get_running_loop().run_in_executor(None, self.rows.commit)
+        await self._commit()
         removed = await self._perform(core.removals())
+        if self._owing is not None:
+            await self._commit()
+            self._owing.committed()
         if self.node.gates is not None and self.node.folders is not None:
             done = [each.work for each in ended + removed]
             self.node.gates.worked(done, self._now())
@@ -203,22 +219,26 @@ class Driver:
             self._aligner.look(self.node.aligning, self._now())
         self._watchers = [watcher for watcher in self._watchers if not watcher()]
 
+    async def _commit(self) -> None:
+        if self.rows.is_dirty:
+            await asyncio.get_running_loop().run_in_executor(None, self.rows.commit)
+
     async def _do_gates(self) -> None:
-        """All works are done here, so files and rows may be compared; nothing is told to the node meanwhile."""
+        """All works are done here, or known to be owed, so files and rows may be compared; nothing is told to the node
+        meanwhile."""
         gates, folders = self.node.gates, self.node.folders
-        if gates is None or folders is None or self._watch is None or self._workers is None or not self.is_settled:
+        if gates is None or folders is None or self._watch is None or self._owing is None or not self.is_settled:
             return
         for user in self._watch.take_users():
             folders.seen(user, self._now())
         orders, listings = gates.orders(self.standing, self._now()), folders.orders(self.standing, self._now())
-        results = await self._workers.do_gates(orders) if orders else []
-        lists = await self._workers.list_folders(listings) if listings else []
+        looked = await self._owing.look(orders, listings)
         seen = self._watch.take([order.box for order in orders if order.work is GateWork.SHUT])
-        for order, result in zip(orders, results, strict=True):
+        for order, result in looked.gates:
             gates.done(order, result, self._now())
         for box, what in seen:
             gates.seen(box, what, self._now())
-        for listing, listed in zip(listings, lists, strict=True):
+        for listing, listed in looked.folders:
             folders.done(listing, listed, self._now())
 
     async def _wait(self) -> None:

@@ -96,6 +96,7 @@ class Keeping:
                 watch=watch or self._gates,
                 scrub_pace=(lambda: settings.mailbox_scrub) if watch is None else None,
                 doveadm=Doveadm(doveadm, layout.separator) if aligns else None,
+                is_slow=watch is not None,
             )
             opened.callback(self.driver.stop)
             self._close: Final = opened.pop_all()

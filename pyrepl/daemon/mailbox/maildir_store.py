@@ -179,9 +179,9 @@ class MaildirStore:
         assert self._keeper is not None, "a store without gates"
         keep = partial(self.fresh.put, order.user)
         if order.work is GateWork.GLANCE:
-            return box.glance(order.since, keep)
+            return box.glance(order.since, keep, order.wanted)
         if order.work is GateWork.LOOK:
-            return box.look(order.since, order.may_list, is_whole=order.is_whole, keep=keep)
+            return box.look(order.since, order.may_list, is_whole=order.is_whole, keep=keep, wanted=order.wanted)
         if order.work is GateWork.OPEN:
             self._keeper.open(box.folder)
             box.open_gate(order.uidnext)
@@ -190,7 +190,7 @@ class MaildirStore:
         self._keeper.follow(order.box, box.folder)
         box.shut_gate()
         self._keeper.shut(box.folder)
-        return box.found(order.since, order.may_list, is_whole=order.is_whole, keep=keep)
+        return box.found(order.since, order.may_list, is_whole=order.is_whole, keep=keep, wanted=order.wanted)
 
     def folders(self, order: FolderOrder) -> FolderResult:
         """Which mailboxes a user has, and what is subscribed."""

@@ -45,6 +45,7 @@ from pyrepl.words import from_text, to_text
 
 _GLANCES: Final = 3
 """So often it is looked without the lock, while new messages get other names."""
+_NONE: Final[frozenset[str]] = frozenset()
 Keep: TypeAlias = Callable[[str, bytes], None]
 """Takes the GUID and the text of a message that was read."""
 _PLACED: Final = (AddMessage, MoveMessage)
@@ -53,6 +54,17 @@ _PLACED: Final = (AddMessage, MoveMessage)
 
 def _keep_nothing(guid: str, data: bytes) -> None:
     pass
+
+
+class _Reader(NamedTuple):
+    """Of which messages the texts are read: from the UID `since` on, and those that are `wanted`; `keep` takes them."""
+
+    since: int
+    wanted: frozenset[str]
+    keep: Keep
+
+    def wants(self, uid: int, guid: str) -> bool:
+        return uid >= self.since or guid in self.wanted
 
 
 class OtherBox(PyreplError):
@@ -153,11 +165,19 @@ class OpenBox:
         """Keep the lock. Raises OSError, LockBusy."""
         self._lock.shut(self.folder)
 
-    def look(self, since: int, may_list: bool, *, is_whole: bool = True, keep: Keep = _keep_nothing) -> FoundBox:
+    def look(
+        self,
+        since: int,
+        may_list: bool,
+        *,
+        is_whole: bool = True,
+        keep: Keep = _keep_nothing,
+        wanted: frozenset[str] = _NONE,
+    ) -> FoundBox:
         """What is there between two changes of a Dovecot. Raises OSError, CorruptData, OtherBox, LockBusy."""
         self._lock.take(self.folder)
         try:
-            return self.found(since, may_list, is_whole=is_whole, keep=keep)
+            return self.found(since, may_list, is_whole=is_whole, keep=keep, wanted=wanted)
         finally:
             self._lock.release(self.folder)
 
@@ -168,9 +188,18 @@ class OpenBox:
             self._list.append([], uidnext)
         self._lock.open(self.folder)
 
-    def found(self, since: int, may_list: bool, *, is_whole: bool = True, keep: Keep = _keep_nothing) -> FoundBox:
+    def found(
+        self,
+        since: int,
+        may_list: bool,
+        *,
+        is_whole: bool = True,
+        keep: Keep = _keep_nothing,
+        wanted: frozenset[str] = _NONE,
+    ) -> FoundBox:
         """What is there, while we have the lock. Messages without a UID get one, if that may be. Without `is_whole`
-        what may have changed since it was told last, if that is known. Raises OSError, CorruptData, OtherBox."""
+        what may have changed since it was told last, if that is known. The texts of messages from the UID `since` on,
+        and of those that are `wanted`, are read. Raises OSError, CorruptData, OtherBox."""
         told, self._told = self._told, None
         self.load()
         # Two changes within one tick of the clock leave one time, and nothing tells of the second later.
@@ -183,11 +212,12 @@ class OpenBox:
             new = [Entry(self.next_uid + place, base) for place, base in enumerate(sorted(unlisted))]
             self._list.append(new, self.next_uid)
             unlisted.clear()
-        found = self._found_since(told, since, keep) if told and is_known else self._found_whole(since, keep)
+        reader = _Reader(since, wanted, keep)
+        found = self._found_since(told, reader) if told and is_known else self._found_whole(reader)
         self._tell(unlisted)
         return found._replace(unlisted=len(unlisted))
 
-    def glance(self, since: int, keep: Keep = _keep_nothing) -> FoundBox:
+    def glance(self, since: int, keep: Keep = _keep_nothing, wanted: frozenset[str] = _NONE) -> FoundBox:
         """What may have changed since it was told last, without the lock, while a Dovecot may be at it.
 
         A Dovecot puts a file into its place, then writes its line, and lines stand in the list from one moment to the
@@ -205,13 +235,13 @@ class OpenBox:
             if self._list.header.guid != self.guid or not self._is_current(told):
                 break
             with suppress(FileNotFoundError):
-                return self._glanced(told, since, keep)
+                return self._glanced(told, _Reader(since, wanted, keep))
         return unsure
 
-    def _glanced(self, told: _Told, since: int, keep: Keep) -> FoundBox:
+    def _glanced(self, told: _Told, reader: _Reader) -> FoundBox:
         """Raises FileNotFoundError if a new message gets another name at this moment."""
         unlisted = self._unlisted(told)
-        found = self._found_since(told, since, keep)
+        found = self._found_since(told, reader)
         # New messages are told in the order of their UIDs: whoever hears of one gives out no UID below it.
         missed = [entry.uid for entry in self._new_lines(told) if not self._messages.has(entry.base)]
         copied = [entry.uid for entry in self._copies()]
@@ -240,16 +270,16 @@ class OpenBox:
         self._told = _Told(last, self._list.whole_loads, self._names, frozenset(unlisted))
         self._messages.track()
 
-    def _found_whole(self, since: int, keep: Keep) -> FoundBox:
+    def _found_whole(self, reader: _Reader) -> FoundBox:
         listing = self._listed()
         found = []
         for each in listing.messages:
             guid = to_text(each.guid)
-            text = self._text_of(guid, each.path, keep) if each.uid >= since else None
+            text = self._text_of(guid, each.path, reader.keep) if reader.wants(each.uid, guid) else None
             found.append(Found(each.uid, guid, each.flags, text))
         return FoundBox(tuple(found), listing.carried)
 
-    def _found_since(self, told: _Told, since: int, keep: Keep) -> FoundBox:
+    def _found_since(self, told: _Told, reader: _Reader) -> FoundBox:
         """Messages whose files or lines are others than were told."""
         guids = {entry.guid for entry in self._changed(told)}
         there = {guid: present[0] for guid in guids if (present := self._present(stored_guid(guid)))}
@@ -258,7 +288,7 @@ class OpenBox:
             name, path, text_guid = self._messages.find(entry.base), self._messages.path(entry.base), to_text(guid)
             assert name is not None
             flags = flags_of(name.letters, self._keywords.known)
-            text = self._text_of(text_guid, path, keep) if entry.uid >= since else None
+            text = self._text_of(text_guid, path, reader.keep) if reader.wants(entry.uid, text_guid) else None
             found.append(Found(entry.uid, text_guid, flags, text))
         gone = frozenset(map(to_text, guids - there.keys()))
         return FoundBox(tuple(sorted(found)), self._carried, is_whole=False, gone=gone)

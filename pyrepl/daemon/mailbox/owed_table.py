@@ -25,9 +25,11 @@ class OwedTable:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def put_owed(self, work: Work) -> None:
-        """Behind all that is owed already."""
+    def put_owed(self, work: Work) -> int:
+        """Behind all that is owed already; its place."""
         self._database.change("INSERT INTO owed (user, work) VALUES (?, ?)", work.user, work_column(work))
+        [place] = self._database.row("SELECT last_insert_rowid()")
+        return int(place)
 
     def owed(self, user: str, most: int) -> list[Owed]:
         """The first `most` works of a user, in order."""

@@ -70,12 +70,11 @@ class Workers:
         return [results[index] for index in range(len(works))]
 
     async def keep(self, works: Sequence[Work]) -> str:
-        """Have the texts of works on disk that are not done now; why that cannot be, "" if they are."""
-        done = [
-            self._threads[place].submit(_why_not, self.stores[place].keep, [works[index] for index in indexes])
-            for place, indexes in self._parts(works).items()
-        ]
-        return next((why for why in await _all(done) if why), "")
+        """Have the texts of works on disk that are not done now; why that cannot be, "" if they are. No user's thread
+        is waited for, as all stores have one folder of texts."""
+        if not works:
+            return ""
+        return await asyncio.get_running_loop().run_in_executor(None, _why_not, self.stores[0].keep, works)
 
     async def try_again(self, user: str, works: Sequence[Work]) -> list[Result]:
         """Works of a user that the disk refused before; how each ended."""

@@ -67,6 +67,19 @@ def test_a_check_waits_until_each_message_has_a_uid() -> None:
     assert said.index("a>m1 9 OK") > max(at for at, line in enumerate(said) if " RENUMBER " in line)
 
 
+def test_a_mail_process_waits_for_the_store_of_its_own_node() -> None:
+    cluster = ready()
+    for node in cluster.nodes.values():
+        node.core.behind.add("alice")
+    for client, user in (("m1", "alice"), ("m2", ""), ("m3", "bob")):
+        cluster.say(f"{client}>a 9 CHECK {user}".rstrip())
+    assert [line for line in cluster.said() if line.startswith("a>m")] == ["a>m3 9 OK"]
+    cluster.nodes["a"].core.behind.clear()
+    cluster.run(1.0)
+    # The store of b concerns nobody here.
+    assert sorted(line for line in cluster.said() if line.startswith("a>m")) == ["a>m1 9 OK", "a>m2 9 OK"]
+
+
 def test_a_member_that_asks_too_much_is_told_so() -> None:
     cluster = ready()
     a = cluster.nodes["a"]

@@ -58,7 +58,24 @@ def test_a_new_line_is_a_save() -> None:
 def test_of_a_new_message_more_has_to_be_told() -> None:
     rig = Rig()
     differs = difference(rig.core.rows, rig.box, FoundBox((as_found(1),)), TOKEN, 100)
-    assert differs.lacks_texts and differs.saves == []
+    assert differs.late == {"G1"} and differs.saves == []
+
+
+def test_new_messages_are_told_up_to_the_first_of_which_more_has_to_be_told() -> None:
+    rig = Rig(3)
+    # The first is shown under a higher UID by now, which is told with the new ones.
+    found = FoundBox((as_found(3, "\\Seen"), as_found(4, text=TEXT), as_found(5), as_found(6, text=TEXT)))
+    moved = found._replace(messages=(*found.messages, Found(7, "G1", frozenset(), TEXT)))
+    differs = difference(rig.core.rows, rig.box, moved, TOKEN, 100)
+    assert [save.guid for save in differs.saves] == ["G4"] and differs.late == {"G5", "G6", "G1"}
+    assert [op.guids for op in differs.expunges] == [("G2",)] and [op.guids for op in differs.stores] == [("G3",)]
+
+
+def test_of_messages_that_are_not_told_nothing_follows() -> None:
+    rig = Rig(2)
+    found = FoundBox((as_found(2, "\\Seen"),), untold=frozenset({"G1", "G9"}))
+    differs = difference(rig.core.rows, rig.box, found, TOKEN, 100)
+    assert differs.expunges == [] and [op.guids for op in differs.stores] == [("G2",)]
 
 
 def test_a_missing_file_is_an_expunge_of_what_we_know() -> None:

@@ -169,6 +169,15 @@ def test_what_cannot_be_listed_says_nothing() -> None:
     assert rig.orders() == [FolderOrder("alice", frozenset({INBOX, WORK}))]
 
 
+def test_what_was_listed_while_mailboxes_were_changed_says_nothing() -> None:
+    rig = Rig()
+    rig.folders.seen("alice", rig.now)
+    rig.look(FolderResult(is_busy=True))
+    assert rig.core.notices() == [] and rig.orders() == [] and rig.folders.is_busy("alice")
+    rig.now += RETRY_S
+    assert len(rig.orders()) == 1
+
+
 def test_mail_in_a_deleted_mailbox_is_compared() -> None:
     rig = Rig()
     rig.core.do([Delete(user="alice", box=Box(WORK, True), known=rig.core.journal.vector())])

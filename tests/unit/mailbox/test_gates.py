@@ -326,7 +326,7 @@ def test_of_unexpected_messages_more_is_asked() -> None:
     [first] = rig.round()
     rig.found = mail(1)
     [second] = rig.round()
-    assert (first.since, second.since) == (1, 0) and rig.messages() == {1: "G1"}
+    assert first.wanted == set() and second.wanted == {"G1"} and rig.messages() == {1: "G1"}
 
 
 def test_without_a_majority_it_opens_far_above_what_others_give_out() -> None:
@@ -462,3 +462,52 @@ def test_without_lock_files_it_is_looked_at_when_something_changed_and_never_ope
     rig.settle()
     row = rig.node.core.rows.message(GUID, "G1")
     assert row is not None and row.set_flags() == () and len(rig.orders) == 2
+
+
+def test_what_is_told_while_a_slow_store_is_looked_at_is_looked_at_again() -> None:
+    rig = Rig(has_lock_files=False)
+    rig.gates.seen(GUID, Seen(brought=True), rig.now)
+    rig.node.tick(rig.now)
+    [order] = rig.gates.orders((), rig.now)
+    rig.gates.seen(GUID, Seen(brought=True), rig.now)
+    rig.gates.done(order, GateResult(FoundBox(())), rig.now)
+    assert not rig.gates.has_looked(GUID, rig.gates.news)
+    rig.orders.clear()
+    rig.found = mail(1)
+    rig.settle()
+    assert len(rig.orders) == 1 and rig.messages() == {1: "G1"} and rig.gates.has_looked(GUID, rig.gates.news)
+
+
+def test_messages_of_which_nothing_was_told_are_looked_at_later() -> None:
+    rig = Rig(has_lock_files=False)
+    rig.found = FoundBox((Found(1, "G1", frozenset(), TEXT),), untold=frozenset({"G2"}))
+    rig.see(Seen(brought=True))
+    assert len(rig.orders) == 1 and rig.messages() == {1: "G1"} and rig.gates.unlooked(0)
+    rig.found = mail(1, 2)
+    rig.run(RETRY_S + 0.3)
+    assert len(rig.orders) == 2 and rig.messages() == {1: "G1", 2: "G2"} and not rig.gates.unlooked(0)
+
+
+def test_very_many_new_messages_are_taken_some_at_a_time() -> None:
+    rig = Rig(has_lock_files=False)
+    some = [Found(uid, f"G{uid}", frozenset(), TEXT if uid < 3 else None) for uid in (1, 2, 3, 4)]
+    rig.found = FoundBox(tuple(some))
+    rig.gates.seen(GUID, Seen(brought=True), rig.now)
+    rig.round()
+    rig.round()
+    assert rig.messages() == {1: "G1", 2: "G2"} and rig.state() is GateState.SHUTTING
+    rig.orders.clear()
+    rig.found = mail(1, 2, 3, 4)
+    rig.settle()
+    assert [(order.since, order.wanted) for order in rig.orders] == [(3, frozenset({"G3", "G4"}))]
+    assert rig.messages() == {uid: f"G{uid}" for uid in (1, 2, 3, 4)}
+
+
+def test_an_order_for_a_gate_that_is_another_one_by_now_says_nothing() -> None:
+    rig = Rig(has_lock_files=False)
+    rig.gates.seen(GUID, Seen(brought=True), rig.now)
+    rig.node.tick(rig.now)
+    [order] = rig.gates.orders((), rig.now)
+    rig.gates.worked([RemoveBox("alice", GUID), MakeBox("alice", GUID, "INBOX", 7, 1)], rig.now)
+    rig.gates.done(order, GateResult(mail(1)), rig.now)
+    assert rig.messages() == {} and rig.state() is GateState.LOOSE

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+import time
 from pathlib import Path
 from typing import Any, Final
 
@@ -105,6 +106,13 @@ class FakeDoveadm:
     def refuse(self, reason: str) -> None:
         """From now on it fails; "" for no longer."""
         self._path.with_suffix(".refused").write_text(reason)
+
+    def hold(self) -> None:
+        """From now on it hangs, until it is let go."""
+        self._path.with_suffix(".held").touch()
+
+    def let_go(self) -> None:
+        self._path.with_suffix(".held").unlink()
 
 
 class _Failed(Exception):
@@ -252,6 +260,8 @@ def main() -> int:
     if refused.exists() and refused.read_text():
         print(refused.read_text(), file=sys.stderr)
         return 75
+    while path.with_suffix(".held").exists():
+        time.sleep(0.01)
     is_json = words[:2] == ["-f", "json"]
     mail = Mail(path)
     try:

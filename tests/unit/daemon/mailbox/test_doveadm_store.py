@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from pyrepl.daemon.mailbox import doveadm_store as room
 from pyrepl.mailbox.compare import Text
 from pyrepl.mailbox.folders import FolderOrder, FoundFolder
 from pyrepl.mailbox.gates import GateOrder, GateWork
@@ -138,6 +139,21 @@ def test_a_mailbox_is_looked_at(rig: DoveadmRig) -> None:
         (6, "G2", frozenset(), Text(4, DATE, sums_of(b"two\n"))),
     ]
     assert rig.store.fresh.get((USER, "G2")) == b"two\n" and rig.store.fresh.get((USER, "G1")) is None
+
+
+def test_of_very_many_new_messages_some_are_read_at_a_time(rig: DoveadmRig, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(room, "MOST_LOOKED_BYTES", 2100)
+    rig.tell(*(rig.add(f"G{uid}", uid) for uid in (1, 2, 3, 4, 5)))
+
+    def read(order: GateOrder) -> list[str]:
+        found = rig.store.gate(order).found
+        assert found is not None and len(found.messages) == 5
+        return [each.guid for each in found.messages if each.text is not None]
+
+    assert read(look()) == ["G1", "G2", "G3"]
+    assert read(look(since=9)._replace(wanted=frozenset({"G2", "G5"}))) == ["G2", "G5"]
+    monkeypatch.setattr(room, "MOST_LOOKED_BYTES", 1)
+    assert read(look(since=4)) == ["G4"], "one at least"
 
 
 def test_a_copy_within_its_mailbox_gets_a_guid_of_its_own(rig: DoveadmRig) -> None:

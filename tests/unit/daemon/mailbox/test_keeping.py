@@ -167,7 +167,7 @@ async def test_mail_that_is_kept_by_doveadm(tmp_path: Path) -> None:
         process = await MailProcess.of(tmp_path)
         await process.ask("CREATE alice INBOX")
         assert (await process.save("G1", b"hello")).startswith("OK uid=1 ")
-        assert fake.shown() == {1: ("G1", [], b"hello")}
+        await until(lambda: fake.shown() == {1: ("G1", [], b"hello")}, "Dovecot has it, some moments later")
         with fake as mail:
             mail.save("INBOX", b"own", guid="OWN", flags="\\Seen")
             mail.create("Work")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pyrepl.daemon.mailbox import owing as room
+from pyrepl.daemon.mailbox import standing as room
 from pyrepl.daemon.mailbox.sqlite_rows import SqliteRows
 from pyrepl.mailbox.answers import Ok
 from pyrepl.mailbox.store import AddMessage
