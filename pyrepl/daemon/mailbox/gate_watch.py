@@ -5,7 +5,7 @@ Two watches a mailbox, on its folder and on new/, and one a user, on the Maildir
 folders of mailboxes lie within each other, it is that of the mailboxes). A Dovecot that waits for a lock file reads it,
 again and again, to see whether its owner lives; one that has done something removes its own. This process never opens a
 lock file that is kept but to keep it, and gives its own another name before it removes them (uidlist_lock.py), so what
-is seen is Dovecot's.
+is seen is Dovecot's. One that a dead Dovecot left counts as released when it is taken away.
 
 Not here: what follows from it (pyrepl.mailbox.gates).
 """
@@ -22,12 +22,13 @@ from inotify_simple import INotify, flags
 
 from pyrepl.daemon.mailbox.message_files import NEW
 from pyrepl.daemon.mailbox.uidlist_file import NAME as LIST
-from pyrepl.daemon.mailbox.uidlist_lock import NAME
+from pyrepl.daemon.mailbox.uidlist_lock import NAME, STALE
 from pyrepl.mailbox.gates import Seen
 
 WATCHES: Final = 2
 """For one mailbox."""
 _LOCK: Final = NAME.decode()
+_STALE: Final = STALE.decode()
 # Plain numbers: an operation on the enum's members takes twenty times as long, for each event.
 _OPEN: Final = int(flags.OPEN)
 _DELETE: Final = int(flags.DELETE)
@@ -126,7 +127,7 @@ class GateWatch:
             self._see(self._new[wd], brought=True)
         elif wd in self._boxes and name == _LOCK and mask & _OPEN:
             self._see(self._boxes[wd], reads=True)
-        elif wd in self._boxes and name == _LOCK and mask & _DELETE:
+        elif wd in self._boxes and mask & _DELETE and (name == _LOCK or name.startswith(_STALE)):
             self._see(self._boxes[wd], released=True)
         is_telling = (mask & _ISDIR or name in _TELLING) and mask & (_COMING | _GOING)
         if wd in self._users and (is_telling or mask & _ITSELF):

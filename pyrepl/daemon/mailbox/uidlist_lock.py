@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Final, final
 
-from pyrepl.daemon.mailbox.files import Files
+from pyrepl.daemon.mailbox.files import Files, folder_of
 from pyrepl.errors import PyreplError
 
 NAME: Final = b"dovecot-uidlist.lock"
@@ -29,6 +29,8 @@ _LEAST_LOOKS: Final = 2
 GATE_S: Final = 1_000_000_000
 """The date of a lock that is kept, in Unix seconds."""
 _GATE_NS: Final = GATE_S * 1_000_000_000
+STALE: Final = NAME + b".stale"
+"""What the name of a lock begins with that is taken away from an owner who seems to be dead."""
 _GOING: Final = b".pyrepl"
 """What a lock is called while it is removed: whoever watches the folder knows ours from Dovecot's by that."""
 _TORN_S: Final = 1.0
@@ -163,9 +165,21 @@ class UidlistLock:
         is_ours = text == self._text or is_torn
         if not is_ours and (found is None or found[2] != self._hostname or self._is_alive(int(found[1]))):
             return False
-        with suppress(FileNotFoundError):
-            self._files.unlink(path)
+        self._take_away(path, text)
         return True
+
+    def _take_away(self, path: bytes, text: bytes) -> None:
+        """Remove the lock that was read as `text`. Others may remove it at the same time, and take it: so it gets a
+        name that nobody else uses before it goes, and is put back if it is another's by then."""
+        private = b"%b-%d" % (folder_of(path) + b"/" + STALE, os.getpid())
+        try:
+            self._files.rename(path, private)
+        except FileNotFoundError:
+            return
+        if self._owner(private) != text:
+            with suppress(FileExistsError):
+                self._files.link(private, path)
+        self._files.unlink(private)
 
     def _is_unreadable(self, text: bytes) -> bool:
         """Is it just being written, or what a power cut left of one of this host?"""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import subprocess
 import time
 from pathlib import Path
 
@@ -80,6 +81,18 @@ async def test_while_a_gate_is_open_nobody_is_told_of_who_reads_the_lock_file(tm
     rig.path.write_bytes(b"1:host")
     rig.path.read_bytes()
     assert rig.take() == [(BOX, Seen(reads=True))]
+    rig.watch.close()
+
+
+@in_loop
+async def test_a_lock_file_that_a_dead_dovecot_left_counts_as_released(tmp_path: Path) -> None:
+    rig = Rig(tmp_path)
+    ended = subprocess.Popen(["true"])
+    ended.wait()
+    rig.path.write_bytes(b"%d:host" % ended.pid)
+    rig.take()
+    rig.lock.take(os.fsencode(tmp_path))
+    assert rig.take(BOX) == [(BOX, Seen(released=True))]
     rig.watch.close()
 
 

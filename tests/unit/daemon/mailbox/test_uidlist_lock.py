@@ -92,6 +92,47 @@ def test_a_dead_owners_is_overridden_at_once(owner: bytes) -> None:
     assert rig.slept == 0
 
 
+class Hasty(ModelDisk):
+    """Somebody else overrides a dead owner's lock just before this process does, and takes it."""
+
+    then_taken = False
+
+    def rename(self, path: bytes, new: bytes) -> None:
+        if path == PATH:
+            self.unlink(PATH)
+            self.write_new(PATH, b"1:host")
+        super().rename(path, new)
+        if path == PATH and self.then_taken:
+            self.write_new(PATH, b"1:other")
+
+
+@pytest.mark.parametrize("then_taken", [False, True], ids=["put back", "taken meanwhile"])
+def test_of_two_who_override_a_dead_owners_one_gets_it(then_taken: bool) -> None:
+    disk = Hasty()
+    disk.then_taken = then_taken
+    disk.make_folders(FOLDER)
+    disk.write_new(PATH, b"2:host")
+    lock = UidlistLock(disk, b"host", lambda _: None, 2.0, lambda pid: pid == 1)
+    with pytest.raises(LockBusy):
+        lock.take(FOLDER)
+    assert disk.read(PATH) == (b"1:other" if then_taken else b"1:host")
+    assert disk.names(FOLDER) == [NAME], "nothing else is left"
+
+
+def test_who_is_late_takes_nothing_away() -> None:
+    class Gone(ModelDisk):
+        def rename(self, path: bytes, new: bytes) -> None:
+            self.unlink(path)
+            super().rename(path, new)
+
+    disk = Gone()
+    disk.make_folders(FOLDER)
+    disk.write_new(PATH, b"2:host")
+    lock = UidlistLock(disk, b"host", lambda _: None, 2.0, lambda pid: pid == 1)
+    lock.take(FOLDER)
+    assert disk.read(PATH) == b"%d:host" % os.getpid()
+
+
 def test_one_of_another_host_is_not() -> None:
     with pytest.raises(LockBusy):
         Rig(b"2:elsewhere").lock.take(FOLDER)
