@@ -10,6 +10,7 @@ rows is done. A mailbox is known by its GUID, whatever its folder is called.
 | none, looked for twice | a mailbox | DELETE, of the messages that were shown there; others bring it back |
 | none, as INBOX or most of the user's mail is missing | so | an accident, perhaps: told, and nothing is done |
 | a mailbox with mail | deleted | its mail is compared: what nobody knew of is saved, and brings it back |
+| a mailbox whose name cannot be said, as `.INBOX` | none | told, and left alone |
 | an empty one whose name an older one has | so | DELETE: it becomes the older one |
 | other subscriptions | so | SUBSCRIBE, UNSUBSCRIBE |
 
@@ -58,10 +59,12 @@ class FoundFolder(NamedTuple):
 
 
 class FoundFolders(NamedTuple):
-    """All mailboxes of a user, and the names that are subscribed."""
+    """All mailboxes of a user, and the names that are subscribed. `unnamed`: what is there besides, as people are told
+    of it: mailboxes whose names the protocol cannot say."""
 
     boxes: tuple[FoundFolder, ...]
     subscribed: frozenset[str]
+    unnamed: tuple[str, ...] = ()
 
 
 class FolderResult(NamedTuple):
@@ -85,6 +88,7 @@ class _User:
         self.news = 0
         """The number of the last thing that the file system told, as gates count them."""
         self.why = ""
+        self.unnamed: frozenset[str] = frozenset()
 
 
 @final
@@ -179,6 +183,7 @@ class Folders:
             if not self._core.rows.boxes(user):
                 del self._users[user]
             return
+        self._tell_unnamed(user, state, result.found.unnamed)
         there = {each.box: each for each in result.found.boxes}
         self.allowed.difference_update(there)
         before, state.missing = state.missing, frozenset(view(self._core.rows, user).keys() - there.keys())
@@ -197,6 +202,12 @@ class Folders:
         if state.why != about:
             self._core.note(name, about)
         state.why = about
+
+    def _tell_unnamed(self, user: str, state: _User, unnamed: Sequence[str]) -> None:
+        """Once, when one is found; and again if it was not there meanwhile."""
+        for each in sorted(set(unnamed) - state.unnamed):
+            self._core.note("folder_unnamed", f"{user} {each}")
+        state.unnamed = frozenset(unnamed)
 
     def _plain(self, user: str) -> frozenset[str]:
         """The mailboxes that have the name that they want."""

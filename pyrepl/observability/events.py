@@ -1800,6 +1800,15 @@ class MailboxFoldersFailed(MailboxNotice):
 
 
 @final
+class MailboxFolderUnnamed(MailboxNotice):
+    LEVEL: ClassVar[Level] = Level.WARNING
+    TEXT: ClassVar[str] = (
+        "Mailboxes: folder_unnamed {about}: no mailbox can have this name, so its mail is on this node alone. Rename"
+        " the folder if it is to be kept"
+    )
+
+
+@final
 class MailboxNoticed(Event):
     """What has no line of its own."""
 

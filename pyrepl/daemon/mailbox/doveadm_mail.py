@@ -71,8 +71,12 @@ class DoveadmMail:
 
     def boxes_or_none(self) -> list[DoveadmBox]:
         """As `boxes`, of a user who may be new."""
-        rows = self._program.rows("mailbox", "status", "-u", self._user, STATUS, "*")
-        return sorted(parsed_boxes(rows, self._layout))
+        return sorted(parsed_boxes(self._status(), self._layout))
+
+    def unnamed(self) -> tuple[str, ...]:
+        """The mailboxes whose names the protocol cannot say, as Dovecot has them."""
+        names = sorted(row.get("mailbox", "") for row in self._status())
+        return tuple(name for name in names if not list(parsed_names([{"mailbox": name}], self._layout)))
 
     def box(self, guid: str) -> DoveadmBox | None:
         """The mailbox with this GUID; None if there is none."""
@@ -150,6 +154,9 @@ class DoveadmMail:
         self._program.run("mailbox", how, "-u", self._user, "--", self._own(name))
 
     # Inside
+
+    def _status(self) -> list[dict[str, str]]:
+        return self._program.rows("mailbox", "status", "-u", self._user, STATUS, "*")
 
     def _own(self, name: str) -> str:
         """A name as Dovecot has it."""

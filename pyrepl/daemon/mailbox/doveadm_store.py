@@ -163,7 +163,7 @@ class DoveadmStore:
         mail = self._mail(order.user)
         try:
             found = tuple(_folder(box, order.known) for box in mail.boxes())
-            return FolderResult(FoundFolders(found, mail.subscribed()))
+            return FolderResult(FoundFolders(found, mail.subscribed(), mail.unnamed()))
         except DoveadmError as error:
             return FolderResult(why=str(error))
 

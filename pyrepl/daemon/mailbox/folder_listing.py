@@ -33,7 +33,8 @@ def found_folders(
         follow(order.user, folder)
     check_inbox(files, boxes.root)
     found = tuple(_found(files, boxes, place, order.known) for place in boxes.places())
-    return FoundFolders(found, frozenset(boxes.subscribed()))
+    unnamed = tuple(os.fsdecode(boxes.root + b"/" + folder) for folder in boxes.unnamed())
+    return FoundFolders(found, frozenset(boxes.subscribed()), unnamed)
 
 
 def _found(files: Files, boxes: UserBoxes, place: Place, known: frozenset[str]) -> FoundFolder:

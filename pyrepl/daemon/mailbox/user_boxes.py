@@ -168,6 +168,10 @@ class UserBoxes:
         """All mailboxes, by name."""
         return self._folders.scan()
 
+    def unnamed(self) -> tuple[bytes, ...]:
+        """Folders with mail that are no mailbox of ours, as `places` found them last."""
+        return self._folders.unnamed
+
     def _wanted(self, name: str) -> bytes:
         why_not = self._layout.why_not(name)
         if why_not is not None:

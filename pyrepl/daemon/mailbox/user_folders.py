@@ -36,6 +36,8 @@ class UserFolders:
         self._layout: Final = layout
         self.root: Final = root
         self._known: dict[bytes, Place] = {}
+        self.unnamed: tuple[bytes, ...] = ()
+        """Folders with mail that no mailbox can have, as they were found last: their names cannot be said."""
 
     def path(self, folder: bytes) -> bytes:
         """The whole path of a folder that is relative to the user's."""
@@ -54,10 +56,14 @@ class UserFolders:
         A GUID that two folders claim is the other one's, not INBOX's: INBOX is moved by making a copy first.
         """
         self._known = {}
+        unnamed = []
         for folder in [b"", *sorted(self._folders())]:
             name, guid = self._layout.name(folder), guid_in(self._files, self.path(folder))
             if name is not None and guid is not None:
                 self._known[guid] = Place(name, guid, folder)
+            elif name is None and self._is_folder(folder + b"/" + CUR):
+                unnamed.append(folder)
+        self.unnamed = tuple(unnamed)
         return sorted(self._known.values())
 
     def watched(self) -> list[bytes]:

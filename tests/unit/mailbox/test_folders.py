@@ -178,6 +178,18 @@ def test_what_was_listed_while_mailboxes_were_changed_says_nothing() -> None:
     assert len(rig.orders()) == 1
 
 
+def test_a_folder_that_no_mailbox_can_have_is_told_once() -> None:
+    rig = Rig()
+
+    def see(*unnamed: str) -> list[Notice]:
+        rig.folders.seen("alice", rig.now)
+        rig.look(FolderResult(FoundFolders(tuple(rig.there.values()), frozenset(), unnamed)))
+        return rig.core.notices()
+
+    assert see("/mail/.INBOX") == [Notice("folder_unnamed", "alice /mail/.INBOX")] and see("/mail/.INBOX") == []
+    assert see() == [] and len(see("/mail/.INBOX", "/mail/.x..y")) == 2 and rig.count() == rig.first_op
+
+
 def test_mail_in_a_deleted_mailbox_is_compared() -> None:
     rig = Rig()
     rig.core.do([Delete(user="alice", box=Box(WORK, True), known=rig.core.journal.vector())])

@@ -83,6 +83,16 @@ def test_what_is_there_is_told_and_watched_before() -> None:
     assert found is not None and found.subscribed == {"Work"} and rig.told.users == [HOME, HOME + b"/.Coming"]
 
 
+@pytest.mark.parametrize("name", [b".INBOX", b".&bad", b".two..dots"])
+def test_folders_that_no_mailbox_can_have_are_told(name: bytes) -> None:
+    rig = Rig()
+    rig.disk.make_folders(HOME + b"/" + name)
+    assert (found := rig.listed()) is not None and found.unnamed == (), "it holds no mail"
+    rig.disk.make_folders(HOME + b"/" + name + b"/cur")
+    found = rig.listed()
+    assert found is not None and found.unnamed == ((HOME + b"/" + name).decode(),) and len(found.boxes) == 2
+
+
 def test_in_nested_folders_all_are_watched() -> None:
     rig = Rig("fs")
     assert len(sorted_(rig.listed())) == 2 and rig.told.users == [HOME, HOME + b"/Work"]
