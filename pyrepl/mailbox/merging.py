@@ -128,7 +128,7 @@ class Merger:
             modseq=landing.modseq,
             sums=op.sum,
         )
-        self.arrive(op.user, row, texts.get(op.guid, NO_TEXT), effects)
+        self.arrive(op.user, row, texts.get(op.guid, NO_TEXT), effects, by_op=True)
 
     def _copy(self, op: Copy, texts: Texts, effects: Effects) -> None:
         box = self.rows.box(op.to.text)
@@ -143,15 +143,16 @@ class Merger:
                 modseq=landing.modseq,
                 sums=what.sums,
             )
-            self.arrive(op.user, row, texts.get(guid, NO_TEXT), effects)
+            self.arrive(op.user, row, texts.get(guid, NO_TEXT), effects, by_op=True)
 
     def _new(self, box: BoxRow, op: Op, guids: tuple[str, ...]) -> tuple[str, ...]:
         """Those messages that did not come by this op yet: their rows may have come by state."""
         rows = ((guid, self.rows.message(box.guid, guid)) for guid in guids)
         return tuple(guid for guid, row in rows if row is None or _dot(op) not in row.dots)
 
-    def arrive(self, user: str, row: MessageRow, text: Text | None, effects: Effects) -> None:
-        """A message, or one more reason for one that is there. `text` None: it was expunged before it came."""
+    def arrive(self, user: str, row: MessageRow, text: Text | None, effects: Effects, *, by_op: bool = False) -> None:
+        """A message, or one more reason for one that is there. `text` None: it was expunged before it came. `by_op`: it
+        has the flags that it came with everywhere."""
         box = self.rows.box(row.box)
         assert box is not None
         before, place = view(self.rows, user) if box.deleted else None, len(effects.works)
@@ -162,7 +163,7 @@ class Merger:
             # A crash may have left it in the store, from when the op came for the first time.
             effects.works.append(RemoveMessage(user, row.box, row.guid))
         elif known is None:
-            self._add(user, row, text, effects)
+            self._add(user, row, text, effects, by_op=by_op)
         else:
             if known.sums and row.sums and known.sums != row.sums:
                 effects.clashed.append((row.box, row.guid))
@@ -197,13 +198,15 @@ class Merger:
         dots, flags = newest((*gone.dots, *row.dots)), merged(gone.flags, row.flags)
         self.rows.put_gone(gone._replace(dots=dots, flags=flags, modseq=max(gone.modseq, row.modseq)))
 
-    def _add(self, user: str, row: MessageRow, text: Text | None, effects: Effects) -> None:
+    def _add(self, user: str, row: MessageRow, text: Text | None, effects: Effects, *, by_op: bool) -> None:
+        kept = self.kept.get(row.box, {}).get(row.guid)
+        before = row.set_flags() if by_op and kept is not None and not kept.is_unsure else None
         uid = row.uid if self._may_place(row.box, row.guid, row.uid, effects) else UNPLACED
         gone = self.rows.gone(row.box, row.guid)
         if gone is not None:
             row = row._replace(flags=merged(gone.flags, row.flags), modseq=max(row.modseq, gone.modseq))
         self.rows.put_message(row._replace(uid=uid))
-        what = (row.guid, uid, row.set_flags(), row.received, row.size, (text or NO_TEXT).name, row.dots[0])
+        what = (row.guid, uid, row.set_flags(), row.received, row.size, (text or NO_TEXT).name, row.dots[0], before)
         effects.works.append(AddMessage(user, row.box, *what))
 
     def _may_place(self, guid: str, message: str, uid: int, effects: Effects) -> bool:

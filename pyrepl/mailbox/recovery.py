@@ -121,12 +121,17 @@ def _compare_unshown(rows: Rows, user: str, origin: str, guid: str, there: Store
     else:
         went = [name for name in there.messages if name not in brought or brought[name].origin == origin]
         found.works.extend(RemoveMessage(user, guid, name) for name in went)
-        found.kept[guid] = {name: has for name, has in there.messages.items() if name not in went}
+        found.kept[guid] = {name: _kept(there, name) for name in there.messages if name not in went}
     box = rows.box(guid)
     own = [there.messages[name].uid for name, at in brought.items() if at.origin == origin]
     if box is not None and own and max(own) >= box.uidnext:
         # It may live again.
         found.passed[guid] = max(own)
+
+
+def _kept(there: StoredBox, guid: str) -> Stored:
+    """A message whose op comes again."""
+    return there.messages[guid]._replace(is_unsure=there.unsure is None or guid in there.unsure)
 
 
 def _is_gone(rows: Rows, box: str, guid: str, has: Stored) -> bool:
@@ -155,7 +160,7 @@ def _compare_messages(rows: Rows, origin: str, box: BoxRow, there: StoredBox, fo
                 # Beside a gate its mail program has saved it, under a UID that it keeps.
                 unknown += not has_gates
             else:
-                found.kept.setdefault(box.guid, {})[guid] = has
+                found.kept.setdefault(box.guid, {})[guid] = _kept(there, guid)
         if is_passed and has.uid >= box.uidnext:
             found.passed[box.guid] = max(has.uid, found.passed.get(box.guid, 0))
     _compare_flags(box, there, changes, found)

@@ -96,7 +96,8 @@ class AddMessage(_Work):
     to be linked from where the user has the GUID. UID 0: the text is kept aside, and nobody sees the message yet. `at`
     is the op that brought it; the store remembers it until the message's row is committed (the drop file's name). One
     that a crash left there gets this UID and these flags; but UID 0 leaves it under the UID that it has until
-    MoveMessage, as clients may have seen it."""
+    MoveMessage, as clients may have seen it. With `before`, what it came with then: what a mail program changed of that
+    since stays changed."""
 
     guid: str
     uid: int
@@ -105,6 +106,7 @@ class AddMessage(_Work):
     size: int
     text: str
     at: Dot | None = None
+    before: tuple[str, ...] | None = None
 
 
 class SetFlags(_Work):
@@ -168,11 +170,12 @@ class Ended(NamedTuple):
 
 class Stored(NamedTuple):
     """A message as the store has it; one with UID 0 shows no flags. `at`: the op that brought it, if its row may not
-    have been committed."""
+    have been committed; `is_unsure`: works may have changed its flags since."""
 
     uid: int
     flags: tuple[str, ...]
     at: Dot | None = None
+    is_unsure: bool = False
 
 
 Unsure: TypeAlias = Mapping[str, frozenset[str] | None]

@@ -141,7 +141,10 @@ class DoveadmBoxWorks:
         is_done = isinstance(work, MoveMessage) and not old and self._aside.path(work.guid) is None
         if not is_done:
             flags = old[-1].flags if old and isinstance(work, MoveMessage) else frozenset(work.flags)
-            self._mail.change_flags("replace", self._box.guid, [work.uid], flags)
+            # What a mail program added since the text was saved stays; whether it took one away, or it was not given
+            # yet, nobody knows.
+            has_clients = isinstance(work, AddMessage) and work.before is not None
+            self._mail.change_flags("add" if has_clients else "replace", self._box.guid, [work.uid], flags)
             self._expunge(_all(old))
             self._aside.remove(work.guid)
         return DONE

@@ -465,7 +465,7 @@ class OpenBox:
         name = self._messages.find(entry.base)
         if name is not None:
             flags = frozenset(work.flags)
-            if isinstance(work, SetFlags) and work.before is not None:
+            if work.before is not None:
                 had = flags_of(name.letters, self._keywords.known)
                 flags = (had - (set(work.before) - flags)) | (flags - set(work.before))
             letters = letters_of(sorted(flags), self._keywords.known, name.letters)

@@ -194,6 +194,23 @@ def test_p1_a_record_gives_messages_a_modseq_and_without_messages_raises_the_hig
     assert row is not None and box is not None and (row.modseq, box.highest) == (9, 20)
 
 
+def test_what_clients_flagged_after_a_crash_is_theirs_if_no_work_did_it() -> None:
+    merger, effects = Merger(MemoryRows(), "x"), Effects()
+    flags = ("\\Seen", "kw")
+    ops = [save(f"G{uid}", uid, Dot("b", uid)).replaced(flags=flags) for uid in (1, 2, 3)]
+    merger.kept[GUID] = {"G1": Stored(1, ("kw",)), "G2": Stored(2, ("kw",), is_unsure=True)}
+    for op in (CREATE, *ops):
+        merger.apply(op, {op.guid: Text("drop")} if isinstance(op, Save) else {}, effects)
+    works = [work for work in effects.works if isinstance(work, AddMessage)]
+    assert [(work.guid, work.before) for work in works] == [("G1", flags), ("G2", None), ("G3", None)]
+    by_state = merger.rows.message(GUID, "G3")
+    assert by_state is not None
+    merger.kept[GUID] = {"G4": Stored(4, ("kw",))}
+    merger.arrive("alice", by_state._replace(guid="G4", uid=4, dots=(Dot("b", 4),)), Text("drop"), effects)
+    [last] = [work for work in effects.works if isinstance(work, AddMessage) and work.guid == "G4"]
+    assert last.before is None, "others may have changed its flags since it came"
+
+
 def test_nothing_comes_below_what_clients_saw_before_a_crash() -> None:
     rows, effects = MemoryRows(), Effects()
     merger = Merger(rows, "x")

@@ -99,6 +99,11 @@ def test_works_are_told_again_after_a_crash(rig: DoveadmRig) -> None:
     assert rig.shown() == {5: ("G1", ["kw"], HELLO)} and rig.aside() == []
     rig.tell(rig.add("G1", 6, "\\Seen"))
     assert rig.shown() == {6: ("G1", ["\\Seen"], HELLO)}
+    with rig.fake as mail:
+        mail.save("INBOX", HELLO, uid=7, guid="G2", flags="\\Flagged")
+    again = rig.add("G2", 7, "kw")
+    rig.tell(AddMessage(**{**again.__dict__, "before": ("kw",)}))
+    assert rig.shown()[7] == ("G2", ["\\Flagged", "kw"], HELLO), "what a client flagged meanwhile stays"
 
 
 def test_a_crash_while_one_becomes_visible(rig: DoveadmRig) -> None:

@@ -87,6 +87,18 @@ def test_flags_are_set_exactly(disk: ModelDisk, store: MaildirStore) -> None:
     assert content(disk, store) == {3: ("G1", NONE, b"one")}
 
 
+def test_what_a_client_flagged_between_a_crash_and_the_work_that_comes_again_stays(
+    disk: ModelDisk, store: MaildirStore
+) -> None:
+    work = add(store, "G1", 3, b"one", ["\\Seen", "kw"])
+    tell(store, work)
+    disk.rename(HOME + b"/cur/G1:2,Sa", HOME + b"/cur/G1:2,Fa")
+    tell(store, AddMessage(**{**work.__dict__, "before": work.flags}))
+    assert content(disk, store) == {3: ("G1", {"\\Flagged", "kw"}, b"one")}
+    tell(store, work)
+    assert content(disk, store) == {3: ("G1", {"\\Seen", "kw"}, b"one")}, "as nobody knows whose flags those are"
+
+
 def test_the_27th_keyword_is_told_as_not_kept(store: MaildirStore) -> None:
     flags = tuple(f"k{number:02}" for number in range(27))
     [result] = store.perform([add(store, "G1", 3, b"one", [*flags, "\\Seen"])])
