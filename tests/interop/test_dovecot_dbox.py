@@ -232,10 +232,11 @@ def test_clients_of_both_append_at_once(lab: Lab) -> None:
 
 
 @pytest.mark.matrix
-def test_a_node_that_is_killed_in_a_batch_has_everything_once(lab: Lab) -> None:
+@pytest.mark.parametrize("driver", ["sdbox", "mdbox"])
+def test_a_node_that_is_killed_in_a_batch_has_everything_once(lab: Lab, driver: str) -> None:
     """Whatever doveadm was doing when its node died."""
     chance, kills, mails = random.Random(21), 8, 40
-    with dovecot_pair(lab, versions=VERSIONS, drivers={"a": "mdbox", "b": "sdbox"}) as pair:
+    with dovecot_pair(lab, versions=VERSIONS, drivers={"a": "sdbox", "b": driver}) as pair:
         is_over = threading.Event()
 
         def write() -> None:
