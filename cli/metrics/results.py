@@ -21,15 +21,15 @@ def print_report(report: Report, options: Options, charts: str | None) -> None:
     if options.format == "json":
         from pyrepl.metrics.report.as_json import as_json
 
-        sys.stdout.write(as_json(report))
+        sys.stdout.writelines(as_json(report))
     elif options.format == "openmetrics":
         from pyrepl.metrics.report.openmetrics import openmetrics
 
-        sys.stdout.write(openmetrics(report).decode())
+        sys.stdout.writelines(openmetrics(report))
     elif options.format == "prometheus":
         from pyrepl.metrics.report.openmetrics import prometheus
 
-        sys.stdout.write(prometheus(report).decode())
+        sys.stdout.writelines(prometheus(report))
     elif options.format == "otlp":
         from pyrepl.metrics.report.otlp import otlp
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import Future
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -56,11 +56,11 @@ def write_files(report: Report, out: Path, digest: str, library: Future[str] | N
     from pyrepl.metrics.report.page import page
 
     assert library is not None
-    replace(out / "report.html", page(report, library.result()).encode())
-    replace(out / "metrics.json", as_json(report).encode())
+    replace(out / "report.html", [page(report, library.result())])
+    replace(out / "metrics.json", as_json(report))
     replace(out / "metrics.prom", prometheus(report))
     replace(out / "metrics.openmetrics", openmetrics(report))
-    replace(out / WRITTEN, json.dumps(_written(out, digest, report.sources)).encode())
+    replace(out / WRITTEN, [json.dumps(_written(out, digest, report.sources))])
 
 
 def still_stand(out: Path, digest: str, sources: Sequence[str]) -> bool:
@@ -86,11 +86,10 @@ def _digest(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def replace(path: Path, content: bytes) -> None:
-    """Write a file in one step: whoever reads it meanwhile gets the old content or the new, never half of it.
-
-    Raises OSError.
-    """
+def replace(path: Path, content: Iterable[str]) -> None:
+    """Write a file in one step, of pieces: whoever reads it meanwhile gets the old content or the new, never half of
+    it. Raises OSError."""
     rough = path.with_name(f".{path.name}.{os.getpid()}")
-    rough.write_bytes(content)
+    with rough.open("w", encoding="utf-8", newline="") as file:
+        file.writelines(content)
     rough.replace(path)

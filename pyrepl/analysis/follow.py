@@ -199,7 +199,7 @@ def batch_of(report: Report, read: Read, asked: Asked) -> Batch:
 
     final_us = watermark(report.rows("nodes"), round(asked.late_s * 1_000_000))
     about = {"made_at_us": report.made_at_us, "final_before_us": final_us}
-    replace(_out(asked) / STATE, (json.dumps(about) + "\n").encode())
+    replace(_out(asked) / STATE, [json.dumps(about), "\n"])
     return Batch(report, read.files, final_us)
 
 

@@ -116,7 +116,9 @@ def _by_spark(
         news = _news_of_elsewhere(spark, wanted) if found is None else found.result()
         steps.begin("read")
         take_in(by_spark(spark), news, wanted.tables, wanted.zone)
-        report = answer(spark, wanted, steps, time.time_ns() // 1000, news.known)
+        # That of a fleet is large, and not wanted while the report is made.
+        news.loaded = None
+        report = answer(spark, wanted, steps, time.time_ns() // 1000)
         if asked.out is not None:
             steps.begin("write")
             write_all(report, spark, asked.out, made_of(news.manifest, wanted), wanted.answers, library)

@@ -58,16 +58,14 @@ def analyse(
     until_us: int | None = None,
     spans: int = SPANS,
     most: int = MOST_ROWS,
-    known: Manifest | None = None,
 ) -> Analysis:
     """Every table of as_json.TABLES: those with at most `most` rows, and so many of the newest happenings, to be read
     from the answers' files, all others as views.
 
     `since_us` and `until_us` bound the begin of what is told (Unix us, the first inclusive, the last not); the series
-    has at most `spans` points a line. `known` is the manifest of `tables` where the caller has it. Raises ConfigError
-    when `tables` holds what this version did not write.
+    has at most `spans` points a line. Raises ConfigError when `tables` holds what this version did not write.
     """
-    known = manifest.load(tables) if known is None else known
+    known = manifest.load(tables)
     bounds = (since_us, until_us)
     counts = answered(spark, wanted(spark, tables, known, bounds), tables, most)
     rows = known.file_rows()

@@ -19,15 +19,14 @@ from pyrepl.metrics.shown import shown
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from pyrepl.metrics.manifest import Manifest
     from pyrepl.metrics.wanted import Steps, Wanted
 
 
-def answer(spark: SparkSession, wanted: Wanted, steps: Steps, made_at_us: int, known: Manifest | None = None) -> Report:
+def answer(spark: SparkSession, wanted: Wanted, steps: Steps, made_at_us: int) -> Report:
     """The report from what has been read so far. Tables of which it has not all rows are then views of the session, for
-    who writes them down. `known` is the manifest where the caller has it: that of a fleet is large."""
+    who writes them down."""
     steps.begin("analyse")
-    found = analyse(spark, wanted.tables, wanted.since_us, wanted.until_us, known=known)
+    found = analyse(spark, wanted.tables, wanted.since_us, wanted.until_us)
     steps.begin("collect")
     tables, cut = shown(spark, found.sizes, few=found.few)
     steps.end()

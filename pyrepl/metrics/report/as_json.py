@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from pyrepl.metrics.report.model import Report, Row, Value, whole, word
@@ -58,11 +58,15 @@ def _head(report: Report) -> dict[str, Any]:
     }
 
 
-def as_json(report: Report) -> str:
-    """The object as text, indented, with a line end; the rows of the tables a line each."""
-    head = json.dumps(_head(report), indent=2, ensure_ascii=False, allow_nan=False).removesuffix("\n}")
-    tables = ",\n".join(f'    "{table.name}": {_lines(report.rows(table.name))}' for table in TABLES)
-    return f'{head},\n  "tables": {{\n{tables}\n  }}\n}}\n'
+def as_json(report: Report) -> Iterator[str]:
+    """The object as text, indented, with a line end; the rows of the tables a line each. In pieces, as that of a fleet
+    is large."""
+    yield json.dumps(_head(report), indent=2, ensure_ascii=False, allow_nan=False).removesuffix("\n}")
+    begin = ',\n  "tables": {\n'
+    for table in TABLES:
+        yield f'{begin}    "{table.name}": {_lines(report.rows(table.name))}'
+        begin = ",\n"
+    yield "\n  }\n}\n"
 
 
 def _lines(rows: Sequence[Row]) -> str:

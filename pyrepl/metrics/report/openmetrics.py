@@ -1,6 +1,7 @@
 """The metrics for Prometheus: OpenMetrics, and Prometheus's own text format, which node_exporter and promtool read.
 
-The two differ in how a counter is announced, so that neither reader takes the other's.
+The two differ in how a counter is announced, so that neither reader takes the other's. Both come in pieces, as those of
+a fleet are large.
 
 Gauges have the values of the result tables: `pyrepl_metrics_<table>_<column>`, help and unit are the columns', in
 Prometheus's base units, seconds and bytes. Counters (`_total`) and histograms say what happened in all that the logs
@@ -13,12 +14,11 @@ import math
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Final, final
+from typing import Final
 
-from prometheus_client import exposition
 from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
-from prometheus_client.openmetrics import exposition as open_exposition
+from prometheus_client.samples import Sample
+from prometheus_client.utils import floatToGoString
 
 from pyrepl.metrics.column import UNIX_US, Column, Kind, Table
 from pyrepl.metrics.report.model import Report, Row, real, whole, word
@@ -50,32 +50,42 @@ _BASE: Final = {"us": ("_us", 1e6), UNIX_US: ("_us", 1e6), "ms": ("_ms", 1e3), "
 """Unit of a column -> how its name ends or goes on, and how many of it are a second."""
 
 
-@final
-@dataclass(frozen=True, slots=True)
-class _Collector:
-    """What the library asks for the metrics."""
-
-    report: Report
-
-    def collect(self) -> Iterator[Metric]:
-        for table in RESULTS:
-            if table.name in LABELS:
-                yield from _gauges(self.report, table)
-        yield _phases(self.report)
-        yield from _counters(self.report)
-        yield _durations(self.report)
-        yield _outages(self.report)
+_ESCAPED: Final = str.maketrans({"\\": r"\\", "\n": r"\n", '"': r"\""})
+_ESCAPED_IN_HELP: Final = str.maketrans({"\\": r"\\", "\n": r"\n"})
 
 
-def openmetrics(report: Report) -> bytes:
+def openmetrics(report: Report) -> Iterator[str]:
     """OpenMetrics, ended as it wants that. What the logs do not tell has no sample."""
-    text: bytes = open_exposition.generate_latest(_Collector(report))  # type: ignore[no-untyped-call]
-    return text
+    for family in _families(report):
+        text = family.documentation.translate(_ESCAPED)
+        yield f"# HELP {family.name} {text}\n# TYPE {family.name} {family.type}\n"
+        yield "".join(map(_line, family.samples))
+    yield "# EOF\n"
 
 
-def prometheus(report: Report) -> bytes:
+def prometheus(report: Report) -> Iterator[str]:
     """The same in Prometheus's text format."""
-    return exposition.generate_latest(_Collector(report))
+    for family in _families(report):
+        name = f"{family.name}_total" if family.type == "counter" else family.name
+        text = family.documentation.translate(_ESCAPED_IN_HELP)
+        yield f"# HELP {name} {text}\n# TYPE {name} {family.type}\n"
+        yield "".join(map(_line, family.samples))
+
+
+def _line(sample: Sample) -> str:
+    labels = ",".join([f'{name}="{value.translate(_ESCAPED)}"' for name, value in sorted(sample.labels.items())])
+    named = f"{sample.name}{{{labels}}}" if labels else sample.name
+    return f"{named} {floatToGoString(sample.value)}\n"  # type: ignore[no-untyped-call]
+
+
+def _families(report: Report) -> Iterator[Metric]:
+    for table in RESULTS:
+        if table.name in LABELS:
+            yield from _gauges(report, table)
+    yield _phases(report)
+    yield from _counters(report)
+    yield _durations(report)
+    yield _outages(report)
 
 
 def _gauges(report: Report, table: Table) -> Iterator[Metric]:

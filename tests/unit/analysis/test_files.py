@@ -17,7 +17,7 @@ LOGS = ("logs",)
 def test_a_file_is_replaced_at_once(tmp_path: Path) -> None:
     path = tmp_path / "metrics.json"
     path.write_text("old")
-    replace(path, b"new")
+    replace(path, ["n", "ew"])
     assert path.read_bytes() == b"new" and [one.name for one in tmp_path.iterdir()] == ["metrics.json"]
 
 

@@ -91,7 +91,7 @@ def collected(spark: SparkSession, tables: Path) -> Row:
     analysed = analyse(spark, tables, spans=5, most=most)
     found, _ = shown(spark, analysed.sizes, most, analysed.few)
     rows: dict[str, list[Any]] = dict(found)
-    about = json.loads(as_json(Report(found, (), 0, "")))
+    about = json.loads("".join(as_json(Report(found, (), 0, ""))))
     rows["summary"] = [{name: value for name, value in about.items() if name != "tables"}]
     rows["samples"] = [row for piece in pieces(manifest.load(tables)) if piece.mark["table"] == "samples"
                        for row in Rows(tables).of(SAMPLES, piece.node, piece.rows).to_dicts()]  # fmt: skip

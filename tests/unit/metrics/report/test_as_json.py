@@ -12,7 +12,7 @@ from tests.unit.metrics.report.sample import empty, report
 
 
 def test_the_top_level_of_a_day() -> None:
-    made = json.loads(as_json(report()))
+    made = json.loads("".join(as_json(report())))
     assert (made["syncs"], made["full_ok"], made["full_failed"]) == (43, 11, 10)
     assert (made["partial_ok"], made["partial_refused"], made["dumps"]) == (22, 7, 2)
     assert made["modes"] == {
@@ -31,7 +31,7 @@ def test_the_top_level_of_a_day() -> None:
 
 
 def test_the_top_level_of_nothing() -> None:
-    made = json.loads(as_json(empty()))
+    made = json.loads("".join(as_json(empty())))
     assert made["syncs"] == made["full_ok"] == made["unparsed_lines"] == 0
     assert made["partial_ratio"] is None and made["first_us"] is None
     assert (
@@ -42,19 +42,19 @@ def test_the_top_level_of_nothing() -> None:
 
 
 def test_every_table_is_in_it_and_it_is_json() -> None:
-    read: dict[str, Any] = json.loads(as_json(report()))
+    read: dict[str, Any] = json.loads("".join(as_json(report())))
     assert list(read["tables"]) == [table.name for table in TABLES]
     assert len(read["tables"]["syncs"]) == 43
 
 
 def test_numbers_that_json_has_no_word_for_are_null() -> None:
     rows: list[Row] = [{"node": "m", "cover_mean_s": float("inf"), "cover_p99_s": float("nan")}]
-    read = json.loads(as_json(report(write_rate=rows)))
+    read = json.loads("".join(as_json(report(write_rate=rows))))
     assert read["tables"]["write_rate"] == [{"node": "m", "cover_mean_s": None, "cover_p99_s": None}]
 
 
 def test_the_top_level_is_the_jobs_own_summary(corpora: Mapping[str, Any]) -> None:
     for one in corpora.values():
-        made = json.loads(as_json(Report(one.tables, (), 0, "")))
+        made = json.loads("".join(as_json(Report(one.tables, (), 0, ""))))
         for name, value in one.tables["summary"][0].items():
             assert made[name] == value, name

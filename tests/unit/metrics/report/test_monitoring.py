@@ -30,7 +30,7 @@ def test_promtool_accepts_the_rules() -> None:
 
 
 def test_what_is_watched_is_told() -> None:
-    text = prometheus(report()).decode()
+    text = "".join(prometheus(report()))
     told = {sample.name for family in text_string_to_metric_families(text) for sample in family.samples}
     told |= {family.name for family in text_string_to_metric_families(text)}
     for row in (*PANELS, *ALERTS):

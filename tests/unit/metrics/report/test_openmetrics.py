@@ -23,22 +23,22 @@ def samples(text: str) -> dict[tuple[str, tuple[tuple[str, str], ...]], float]:
 
 
 def test_both_parsers_read_the_same() -> None:
-    text = openmetrics(report()).decode()
+    text = "".join(openmetrics(report()))
     told = samples(text)
     assert text.endswith("# EOF\n")
     assert len(told) > 100
     again = {
         (sample.name, tuple(sorted(sample.labels.items()))): sample.value
-        for family in read_prometheus(prometheus(report()).decode())
+        for family in read_prometheus("".join(prometheus(report())))
         for sample in family.samples
     }
     assert again == told
 
 
 def test_counters_and_histograms() -> None:
-    families = {family.name: family for family in read_openmetrics(openmetrics(report()).decode())}  # type: ignore[no-untyped-call]
+    families = {family.name: family for family in read_openmetrics("".join(openmetrics(report())))}  # type: ignore[no-untyped-call]
     assert families["pyrepl_metrics_full_resyncs"].type == "counter"
-    told = samples(openmetrics(report()).decode())
+    told = samples("".join(openmetrics(report())))
     assert told[("pyrepl_metrics_syncs_total", (("result", "partial_ok"),))] == 22
     assert told[("pyrepl_metrics_cuts_total", (("cause", "connection_lost"),))] == 24
     assert told[("pyrepl_metrics_out_of_step_seconds_total", (("node", "cache-1:6379"),))] == 3969
@@ -51,12 +51,14 @@ def test_counters_and_histograms() -> None:
 
 
 def test_promtool_has_no_remarks() -> None:
-    done = subprocess.run([finder.promtool(), "check", "metrics"], input=prometheus(report()), capture_output=True)
+    done = subprocess.run(
+        [finder.promtool(), "check", "metrics"], input="".join(prometheus(report())).encode(), capture_output=True
+    )
     assert (done.returncode, done.stdout + done.stderr) == (0, b"")
 
 
 def test_values_and_labels_are_those_of_the_rows() -> None:
-    told = samples(openmetrics(report()).decode())
+    told = samples("".join(openmetrics(report())))
     assert told[("pyrepl_metrics_totals_syncs", ())] == 43
     assert told[("pyrepl_metrics_modes_cases", (("mode", "continue"),))] == 22
     pair = (("node", "cache-1:6379"), ("replica", "cache-4:6379"))
@@ -66,14 +68,14 @@ def test_values_and_labels_are_those_of_the_rows() -> None:
 
 
 def test_what_is_not_told_has_no_sample() -> None:
-    assert samples(openmetrics(empty()).decode()) == {}
+    assert samples("".join(openmetrics(empty()))) == {}
     rows: list[Row] = [{"node": "m", "cover_mean_s": float("inf"), "backlog_size": None}]
-    assert not [name for name, labels in samples(openmetrics(report(write_rate=rows)).decode()) if "write_rate" in name]
+    assert not [name for name, labels in samples("".join(openmetrics(report(write_rate=rows)))) if "write_rate" in name]
 
 
 def test_a_text_cannot_break_a_line() -> None:
     rows: list[Row] = [{"cause": 'a"b\nc\\', "count": 3}]
-    told = samples(openmetrics(report(cut_causes=rows)).decode())
+    told = samples("".join(openmetrics(report(cut_causes=rows))))
     assert told[("pyrepl_metrics_cut_causes_cases", (("cause", 'a"b\nc\\'),))] == 3
 
 
