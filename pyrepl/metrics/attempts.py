@@ -179,14 +179,20 @@ def _judged(rows: pl.DataFrame) -> pl.DataFrame:
 
 def _with_last(rows: pl.DataFrame, nodes: Mapping[str, Mark], skews: list[clocks.Clock]) -> pl.DataFrame:
     """`over_us`: until when the pair was observed. That is the end of the logs of both its nodes, or (then it has
-    `parted`) when the replica ended the link for good: it was stopped, or follows another master."""
+    `parted`) when the link ended for good: the replica was stopped, or follows another master. A master that is made a
+    replica cuts its replicas before they are told whom to follow: so what they did next counts, too."""
     shifts = {clock.node: round(clock.skew_ms * 1000) for clock in skews}
     ends = {name: node["last_us"] - shifts.get(name, 0) for name, node in nodes.items()}
     logged = [pl.col(name).replace_strict(ends, default=None, return_dtype=pl.Int64) for name in ("node", "replica")]
     over = pl.max_horizontal(*logged, "at_us", "online_us", "lost_us")
     meant = (pl.col("lost_cause") == "role_change") | pl.col("r.lost_cause").is_in(["shutdown", "stopped"])
+    # Of a replica whose log was read; others may be several under one name.
+    met = pl.col("verdict").is_not_null() & pl.col("r.node").is_not_null()
+    newest = pl.col("node").filter(met).last().over("replica")
+    moved = pl.col("lost_us").is_not_null() & met & (newest != pl.col("node"))
+    rows = rows.with_columns((meant.fill_null(False) | moved.fill_null(False)).alias("parted"))
     # The last attempt of the pair decides, and attempts come in order of time.
-    parted = meant.fill_null(False).last()
+    parted = pl.col("parted").last()
     until = pl.when(parted).then(pl.col("lost_us").last()).otherwise(over.max())
     of_pair = ("node", "replica")
     return rows.with_columns(parted.over(of_pair).alias("parted"), until.over(of_pair).alias("over_us"))

@@ -13,7 +13,7 @@ FOLDER: Final = "answers"
 BOUNDED: Final = "bounded"
 DONE: Final = "counts"
 """The table that is written last: where it is, the others are."""
-SHAPE: Final = 10
+SHAPE: Final = 11
 """Of answers. Raised when the same parts are answered for in another way."""
 
 

@@ -50,6 +50,29 @@ def test_a_pair_is_observed_until_its_logs_end_or_it_parts() -> None:
     assert over(lost_at_us=22, lost_cause="shutdown") == (20, True)
 
 
+@pytest.mark.parametrize(
+    ("later", "parted"),
+    [
+        ({"peer": "n:1", "verdict": "full"}, True),
+        ({"peer": "n:1", "verdict": None, "cause": "refused"}, False),
+        ({"peer": "m:1", "verdict": "continue"}, False),
+    ],
+)
+def test_a_replica_that_follows_another_master_after_it_was_cut_has_parted(later: dict[str, Any], parted: bool) -> None:
+    """A master that becomes a replica cuts its own before these are told."""
+    ends = [
+        {"sync": "s", "node": "m", "end": "master", "peer": "r:1", "verdict": "full", "begin_us": 5, "lost_at_us": 20,
+         "lost_cause": "connection_lost"},
+        {"sync": "s", "node": "r", "end": "replica", "peer": "m:1", "verdict": "full", "begin_us": 5},
+        {"sync": "t", "node": "r", "end": "replica", "begin_us": 30, **later},
+    ]  # fmt: skip
+    nodes: dict[str, Mark] = {name: {"last_us": 90, "port": None, "replids": set()} for name in "mnr"}
+    rows = attempts(tried.shaped(empty("halves"), ends), nodes)[0].to_dicts()
+    assert [row["node"] for row in rows] == ["m", "m" if later["peer"] == "m:1" else "n:1"]
+    assert (rows[0]["parted"], rows[0]["over_us"]) == (parted, 20 if parted else 90)
+    assert not rows[1]["parted"]
+
+
 def test_a_connection_refused_is_no_sync(corpora: dict[str, Analysed]) -> None:
     (row,) = corpora["text"].rows("retries", "redis7-foreign")
     assert row["reason"] == "connect_failed"
