@@ -188,12 +188,12 @@ def _with_last(rows: pl.DataFrame, nodes: Mapping[str, Mark], skews: list[clocks
     meant = (pl.col("lost_cause") == "role_change") | pl.col("r.lost_cause").is_in(["shutdown", "stopped"])
     # Of a replica whose log was read; others may be several under one name.
     met = pl.col("verdict").is_not_null() & pl.col("r.node").is_not_null()
-    newest = pl.col("node").filter(met).last().over("replica")
-    moved = pl.col("lost_us").is_not_null() & met & (newest != pl.col("node"))
+    newest, newest_us = (pl.col(name).filter(met).last().over("replica") for name in ("node", "at_us"))
+    moved = (newest != pl.col("node")) & (newest_us >= pl.col("at_us"))
     rows = rows.with_columns((meant.fill_null(False) | moved.fill_null(False)).alias("parted"))
     # The last attempt of the pair decides, and attempts come in order of time.
     parted = pl.col("parted").last()
-    until = pl.when(parted).then(pl.col("lost_us").last()).otherwise(over.max())
+    until = pl.when(parted).then(pl.max_horizontal("lost_us", "at_us").max()).otherwise(over.max())
     of_pair = ("node", "replica")
     return rows.with_columns(parted.over(of_pair).alias("parted"), until.over(of_pair).alias("over_us"))
 

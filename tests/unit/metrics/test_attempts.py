@@ -73,6 +73,19 @@ def test_a_replica_that_follows_another_master_after_it_was_cut_has_parted(later
     assert not rows[1]["parted"]
 
 
+def test_a_replica_that_asked_its_master_once_more_before_it_was_told_has_parted() -> None:
+    """It tells of both within one ms, and of the one no more."""
+    ends = [
+        {"sync": "s", "node": "r", "end": "replica", "peer": "m:1", "verdict": "full", "begin_us": 5, "lost_at_us": 20,
+         "lost_cause": "connection_lost"},
+        {"sync": "t", "node": "r", "end": "replica", "peer": "n:1", "verdict": "full", "begin_us": 30},
+        {"sync": "u", "node": "r", "end": "replica", "peer": "m:1", "begin_us": 30},
+    ]  # fmt: skip
+    nodes: dict[str, Mark] = {"r": {"last_us": 90, "port": None, "replids": set()}}
+    rows = attempts(tried.shaped(empty("halves"), ends), nodes)[0].to_dicts()
+    assert {(row["node"], row["parted"], row["over_us"]) for row in rows} == {("m:1", True, 30), ("n:1", False, 90)}
+
+
 def test_a_connection_refused_is_no_sync(corpora: dict[str, Analysed]) -> None:
     (row,) = corpora["text"].rows("retries", "redis7-foreign")
     assert row["reason"] == "connect_failed"
