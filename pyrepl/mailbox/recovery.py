@@ -12,6 +12,7 @@ unmounted disk, a new database beside full Maildirs), and must neither remove ma
 | a message | under a lower UID | clients have seen the higher one: it moves everywhere; with gates as if saved again |
 | a mailbox | deleted, or none and made by a work | as its messages: it goes, stays, or is told as unknown |
 | a deleted mailbox that lived again | and a message by an op of our own | the UID is passed over there too |
+| a higher next UID | none that explains it | it is passed over |
 | a mailbox | none, made by nobody we know | it stays, and is told as unknown |
 | a mailbox, a message with a UID | none in the store | told as missing; a mailbox that is empty is made |
 | another name, another subscription | so | as the rows say; with gates a mail program did it (folders.py) |
@@ -85,7 +86,16 @@ def works_at_start(
             found.works.append(SubscribeBox(user, guid, name, subscribed))
         else:
             found.notices.append(Notice("mailbox_missing", f"{user} {name}"))
+    for guid, there in stored.items() if not has_gates else ():
+        _pass_seen(rows, guid, there, found)
     return found
+
+
+def _pass_seen(rows: Rows, guid: str, there: StoredBox, found: Recovery) -> None:
+    """The store has given out UIDs of which the rows know nothing, nor will; with gates its mail program did it."""
+    box = rows.box(guid)
+    if box is not None and there.next_uid > box.uidnext and guid not in found.kept:
+        found.passed[guid] = max(there.next_uid - 1, found.passed.get(guid, 0))
 
 
 def _without_committed(rows: Rows, there: StoredBox, held: dict[str, int]) -> StoredBox:

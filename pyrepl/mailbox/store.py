@@ -186,7 +186,8 @@ SURE: Final[Unsure] = MappingProxyType({})
 class StoredBox(NamedTuple):
     """A mailbox as the store has it: its name, and GUID -> message. `is_new`: a work made it, and its row may not have
     been committed. `unsure`: flags that works changed, and whose rows may not have been committed; None: all may be
-    such. `carried`: the flags that a message could show here; None for all."""
+    such. `carried`: the flags that a message could show here; None for all. `next_uid`: clients may have seen all UIDs
+    below; 0 if the store does not know."""
 
     name: str
     is_subscribed: bool
@@ -194,6 +195,7 @@ class StoredBox(NamedTuple):
     is_new: bool = False
     unsure: Unsure | None = SURE
     carried: frozenset[str] | None = None
+    next_uid: int = 0
 
 
 class MessageStore(Protocol):

@@ -156,7 +156,7 @@ class MaildirStore:
                 messages[guid] = Stored(each.uid, tuple(sorted(each.flags)), brought.get(shown_guid(guid)))
             is_new, unsure = self.drop.is_new_box(place.guid), self.drop.new_flags(place.guid)
             has = StoredBox(place.name, place.name in names, messages, is_new, unsure, listing.carried)
-            found[place.guid.decode()] = has
+            found[place.guid.decode()] = has._replace(next_uid=listing.next_uid)
         return found
 
     def has_text(self, user: str, guid: str) -> bool:

@@ -99,6 +99,7 @@ class ModelStore:
                 {message: Stored(*has, self._new.get((guid, message))) for message, has in box.items()},
                 guid in self._new_boxes,
                 dict(self._flagged.get(guid, {})),
+                next_uid=self.seen.get(guid, 0) + 1,
             )
             for guid, box in self.boxes.items()
         }

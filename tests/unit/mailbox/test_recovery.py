@@ -85,6 +85,17 @@ def test_a_uid_that_a_deleted_mailbox_showed_when_it_lived_again_is_passed_over(
     assert (found.works[0], found.passed) == (RemoveBox("alice", "g8"), {"g8": 7})
 
 
+def test_uids_that_the_store_has_given_out_are_passed_over() -> None:
+    made = rows()
+    made.put_box(BoxRow("g8", "alice", "Gone", Stamp(1, "a"), 5, uidnext=7, deleted=True))
+    inbox = StoredBox("INBOX", False, {"G1": Stored(1, ("\\Seen",))}, next_uid=9)
+    there = {"g1": inbox, "g8": StoredBox("Gone", False, {}, next_uid=8)}
+    assert works_at_start(made, "alice", "a", there).passed == {"g1": 8, "g8": 7}
+    comes_again = inbox._replace(messages={**inbox.messages, "G8": Stored(8, (), Dot("b", 9))})
+    assert works_at_start(made, "alice", "a", {"g1": comes_again}).passed == {}, "its op says so"
+    assert works_at_start(made, "alice", "a", there, has_gates=True).passed == {}
+
+
 def test_a_number_that_a_crash_forgot_may_have_been_taken_by_another_op() -> None:
     made = rows()
     for seq in (1, 2):

@@ -53,17 +53,17 @@ def test_works_are_compared_by_what_they_say() -> None:
 def test_mailboxes(rig: Rig) -> None:
     rig.done(MakeBox(USER, OTHER, "Work/2026", 8, 1), SubscribeBox(USER, OTHER, "Work/2026", True))
     assert plain(rig.store.stored(USER)) == {
-        BOX: StoredBox("INBOX", False, {}, True),
-        OTHER: StoredBox("Work/2026", True, {}, True),
+        BOX: StoredBox("INBOX", False, {}, True, next_uid=5),
+        OTHER: StoredBox("Work/2026", True, {}, True, next_uid=1),
     }
     rig.store.settle([MakeBox(USER, BOX, "INBOX", 7, 5)])
     rig.done(RenameBox(USER, OTHER, "Old"), SubscribeBox(USER, OTHER, "Work/2026", False))
     assert plain(rig.store.stored(USER)) == {
-        BOX: StoredBox("INBOX", False, {}),
-        OTHER: StoredBox("Old", False, {}, True),
+        BOX: StoredBox("INBOX", False, {}, next_uid=5),
+        OTHER: StoredBox("Old", False, {}, True, next_uid=1),
     }
     rig.done(RemoveBox(USER, OTHER), RemoveBox(USER, OTHER))
-    assert plain(rig.store.stored(USER)) == {BOX: StoredBox("INBOX", False, {})}
+    assert plain(rig.store.stored(USER)) == {BOX: StoredBox("INBOX", False, {}, next_uid=5)}
     rig.done(MakeBox(USER, BOX, "INBOX", 7, 1))
     assert rig.store.stored(USER)[BOX].is_new is False, "it was there"
 

@@ -267,7 +267,8 @@ def test_what_is_stored_tells_the_ops_that_brought_it(store: MaildirStore) -> No
     tell(store, first, SubscribeBox(USER, INBOX_ID, "INBOX", True))
     carried = frozenset({*SYSTEM, "work"})
     messages = {"G1": Stored(3, ("\\Seen", "work"), Dot("b", 1))}
-    assert store.stored(USER) == {INBOX_ID: StoredBox("INBOX", True, messages, is_new=True, carried=carried)}
+    has = StoredBox("INBOX", True, messages, is_new=True, carried=carried, next_uid=4)
+    assert store.stored(USER) == {INBOX_ID: has}
     store.settle([first])
     assert store.stored(USER)[INBOX_ID].messages == {"G1": Stored(3, ("\\Seen", "work"))}
 
