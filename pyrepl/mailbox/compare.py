@@ -44,7 +44,9 @@ class FoundBox(NamedTuple):
     """A mailbox as its files have it, by UID. `keywords`: those that a file's name can show here; None for all.
     `unlisted`: so many messages have no UID. If not `is_whole`, `messages` are those that may have changed since it was
     told last, and `gone` those that went. `unsure`: something may be so only for a moment, and was not told: who looks
-    again under the lock knows. `untold`: messages of which nothing is told, as works on them are under way."""
+    again under the lock knows. `untold`: messages of which nothing is told, as works on them are under way. `next_uid`:
+    clients of a mail program may have seen all UIDs below, those of messages too that went before it was looked; 0 if
+    that is not known."""
 
     messages: tuple[Found, ...]
     keywords: frozenset[str] | None = frozenset()
@@ -53,6 +55,7 @@ class FoundBox(NamedTuple):
     gone: frozenset[str] = frozenset()
     unsure: bool = False
     untold: frozenset[str] = frozenset()
+    next_uid: int = 0
 
 
 class Difference(NamedTuple):

@@ -39,7 +39,7 @@ from pyrepl.mailbox.saving import Saving
 from pyrepl.mailbox.sending import Counted
 from pyrepl.mailbox.store import MakeBox, RemoveBox, Work
 from pyrepl.mailbox.tracker_states import Phase
-from pyrepl.mailbox.verbs import Lock
+from pyrepl.mailbox.verbs import Lock, Renumber
 from pyrepl.mailbox.words import APART, Token
 
 CLIENT: Final = "gate"
@@ -50,6 +50,8 @@ RETRY_S: Final = 1.0
 """After so long what failed is tried again."""
 ENTER_S: Final = 0.1
 """So long a gate stays open for whoever waited at it to come in, whoever else wants the mailbox."""
+MOST_WHOLE: Final = 2
+"""Mailboxes that are compared as a whole at once: there may be thousands, and a node has to answer meanwhile."""
 IDLE_S: Final = 10.0
 """A gate at which nothing happened for so long is shut."""
 
@@ -257,7 +259,7 @@ class Gates:
     def orders(self, standing: Container[str], now: float) -> list[GateOrder]:
         """What the store has to do now; each is to be told as done. `standing`: users whose files lag behind the rows,
         so that they cannot be compared."""
-        found = []
+        found, whole = [], 0
         for guid in sorted(self._active):
             gate, box = self._gates[guid], self._core.rows.box(guid)
             if box is None or gate.is_asked or gate.again_at > now or gate.state not in _WORKS:
@@ -266,9 +268,10 @@ class Gates:
                 gate.again_at = now + RETRY_S
             elif guid in self.uncompared and _WORKS[gate.state] is not GateWork.OPEN:
                 gate.again_at = now + BUSY_S
-            else:
+            elif whole < MOST_WHOLE or gate.is_compared:
                 gate.is_asked, gate.again_at = True, float("inf")
                 found.append(self._order(gate, box))
+                whole += not gate.is_compared
         return found
 
     def done(self, order: GateOrder, result: GateResult, now: float) -> None:
@@ -447,7 +450,16 @@ class Gates:
         for save in differs.saves:
             self._saving.adopt(CLIENT if token is not None else "", box, save, now)
         self._core.adopt_flags(differs.stores)
+        if not differs.late and not awaited and not found.untold:
+            self._pass(box, found.next_uid)
         return bool(differs.late)
+
+    def _pass(self, box: BoxRow, next_uid: int) -> None:
+        """A message that came and went before it was looked has shown its UID: nobody else is to get it."""
+        now = self._core.rows.box(box.guid)
+        if now is not None and next_uid > self._core.merger.least_uid(now):
+            last = next_uid - 1
+            self._core.do([Renumber(user=box.user, box=by_guid(box), to=((last, last),), token=Token(0, 0))])
 
     def _warn(self, gate: Gate, box: BoxRow, differs: Difference) -> None:
         if differs.missing and differs.missing != gate.missing:

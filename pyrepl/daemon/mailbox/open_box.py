@@ -56,15 +56,26 @@ def _keep_nothing(guid: str, data: bytes) -> None:
     pass
 
 
-class _Reader(NamedTuple):
-    """Of which messages the texts are read: from the UID `since` on, and those that are `wanted`; `keep` takes them."""
+MOST_TEXTS: Final = 1000
+"""So many are read in one look, as what is new in it becomes ops in one round; whoever looks asks for others then."""
 
-    since: int
-    wanted: frozenset[str]
-    keep: Keep
+
+class _Reader:
+    """Of which messages the texts are read: from the UID `since` on, and those that are `wanted`, the lowest UIDs
+    first, at most MOST_TEXTS; `keep` takes them."""
+
+    def __init__(self, since: int, wanted: frozenset[str], keep: Keep) -> None:
+        self.keep: Final = keep
+        self._since: Final = since
+        self._wanted: Final = wanted
+        self._left = MOST_TEXTS
 
     def wants(self, uid: int, guid: str) -> bool:
-        return uid >= self.since or guid in self.wanted
+        """It is asked in the order of UIDs."""
+        if uid < self._since and guid not in self._wanted:
+            return False
+        self._left -= 1
+        return self._left >= 0
 
 
 class OtherBox(PyreplError):
@@ -118,6 +129,8 @@ class OpenBox:
         self._aside: Final = aside
         self._has_sought = False
         self._told: _Told | None = None
+        self._raised_to = 0
+        """The next UID that was set here, and that nobody need have come to."""
 
     def load(self) -> None:
         """See what changed. Raises OSError, CorruptData, OtherBox."""
@@ -186,6 +199,7 @@ class OpenBox:
         self.load()
         if self.next_uid < uidnext:
             self._list.append([], uidnext)
+            self._raised_to = uidnext
         self._lock.open(self.folder)
 
     def found(
@@ -215,7 +229,12 @@ class OpenBox:
         reader = _Reader(since, wanted, keep)
         found = self._found_since(told, reader) if told and is_known else self._found_whole(reader)
         self._tell(unlisted)
-        return found._replace(unlisted=len(unlisted))
+        return found._replace(unlisted=len(unlisted), next_uid=self._used_up_to)
+
+    @property
+    def _used_up_to(self) -> int:
+        """The UID below which a mail program may have shown all; 0 if no more than was told."""
+        return 0 if self.next_uid == self._raised_to else self.next_uid
 
     def glance(self, since: int, keep: Keep = _keep_nothing, wanted: frozenset[str] = _NONE) -> FoundBox:
         """What may have changed since it was told last, without the lock, while a Dovecot may be at it.
@@ -249,7 +268,10 @@ class OpenBox:
         is_unsure = bool(missed or copied or found.gone or unlisted & told.unlisted)
         if not is_unsure:
             self._tell(unlisted)
-        return found._replace(messages=messages, unlisted=len(unlisted), gone=frozenset(), unsure=is_unsure)
+        used = 0 if is_unsure else self._used_up_to
+        return found._replace(
+            messages=messages, unlisted=len(unlisted), gone=frozenset(), unsure=is_unsure, next_uid=used
+        )
 
     def _is_current(self, told: _Told) -> bool:
         """Is it known what has changed since?"""
@@ -284,7 +306,7 @@ class OpenBox:
         guids = {entry.guid for entry in self._changed(told)}
         there = {guid: present[0] for guid in guids if (present := self._present(stored_guid(guid)))}
         found = []
-        for guid, entry in there.items():
+        for guid, entry in sorted(there.items(), key=lambda pair: pair[1].uid):
             name, path, text_guid = self._messages.find(entry.base), self._messages.path(entry.base), to_text(guid)
             assert name is not None
             flags = flags_of(name.letters, self._keywords.known)

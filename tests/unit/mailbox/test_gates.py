@@ -8,6 +8,7 @@ from pyrepl.mailbox.gates import (
     BUSY_S,
     ENTER_S,
     IDLE_S,
+    MOST_WHOLE,
     PATIENCE_S,
     RETRY_S,
     GateOrder,
@@ -22,7 +23,7 @@ from pyrepl.mailbox.node import Node, NodeOptions
 from pyrepl.mailbox.sending import Notice
 from pyrepl.mailbox.store import AddMessage, MakeBox, RemoveBox, SetFlags
 from pyrepl.mailbox.tracker import TrackerOptions
-from pyrepl.mailbox.verbs import Check, Create, Expunge, Save, Store
+from pyrepl.mailbox.verbs import Check, Create, Expunge, Renumber, Save, Store
 from pyrepl.mailbox.words import APART, Box
 from tests.simulation.mailbox.memory_rows import MemoryRows
 
@@ -511,3 +512,24 @@ def test_an_order_for_a_gate_that_is_another_one_by_now_says_nothing() -> None:
     rig.gates.worked([RemoveBox("alice", GUID), MakeBox("alice", GUID, "INBOX", 7, 1)], rig.now)
     rig.gates.done(order, GateResult(mail(1)), rig.now)
     assert rig.messages() == {} and rig.state() is GateState.LOOSE
+
+
+def test_few_mailboxes_are_compared_as_a_whole_in_one_round() -> None:
+    rig = Rig()
+    for number in range(2 * MOST_WHOLE + 1):
+        rig.node.core.do([Create(user="alice", box=Box(f"Folder {number}"), id=f"{number:032x}", uidvalidity=7)])
+    rig.round()
+    assert [len(rig.round()) for _ in range(5)] == [0, MOST_WHOLE, MOST_WHOLE, 1, 0]
+
+
+def test_a_uid_that_came_and_went_before_it_was_looked_is_no_others() -> None:
+    rig = Rig()
+    rig.see(READS)
+    rig.found = mail(1)._replace(is_whole=False, next_uid=2)
+    rig.see(RELEASED)
+    assert not any(isinstance(op, Renumber) for op in rig.ops())
+    rig.found = FoundBox((), is_whole=False, next_uid=4)
+    rig.see(RELEASED)
+    box = rig.rows.box(GUID)
+    assert box is not None and box.uidnext == 4
+    assert [op.to for op in rig.ops() if isinstance(op, Renumber)] == [((3, 3),)], "other nodes know it too"

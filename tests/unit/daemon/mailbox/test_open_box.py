@@ -218,6 +218,26 @@ def test_of_what_is_new_the_texts_are_told_and_of_what_is_as_it_was_nothing(disk
     assert len(box.found(1, True, is_whole=True).messages) == 3
 
 
+def test_not_more_texts_are_read_at_once_than_a_round_can_take(
+    disk: ModelDisk, box: OpenBox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pyrepl.daemon.mailbox.open_box.MOST_TEXTS", 2)
+    box.perform([_add(name, uid) for uid, name in enumerate("abcde", start=1)], lambda work: b"/text")
+    whole = box.found(2, False)
+    assert [each.text is not None for each in whole.messages] == [False, True, True, False, False]
+    rest = box.found(6, False, wanted=frozenset({"d", "e"}))
+    assert [each.text is not None for each in rest.messages] == [False, False, False, True, True]
+
+
+def test_which_uids_were_used_is_told_but_not_what_was_only_set(disk: ModelDisk, box: OpenBox) -> None:
+    box.perform([_add("a", 1)], lambda work: b"/text")
+    assert box.found(1, False).next_uid == 2
+    box.open_gate(200_001)
+    assert box.found(1, False, is_whole=False).next_uid == 0
+    disk.write_new(b"/box/new/c", b"four")
+    assert box.found(1, True, is_whole=False).next_uid == 200_002
+
+
 def test_a_copy_within_the_mailbox_becomes_a_message_of_its_own(disk: ModelDisk, box: OpenBox) -> None:
     box.perform([_add("a", 1)], lambda work: b"/text")
     box.found(2, True)
