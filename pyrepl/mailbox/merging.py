@@ -134,13 +134,14 @@ class Merger:
         box = self.rows.box(op.to.text)
         if box is None or box.user != op.user:
             return
-        landing = self._land(box, op, self._new(box, op, op.guids), effects)
+        new = self._new(box, op, op.guids)
+        landing = self._land(box, op, new, effects)
         for guid, uid in zip(op.guids, walk(op.touids, MOST_IN_OP)):
             what = self.rows.home(op.user, guid) or texts.get(guid) or NO_TEXT
             row = MessageRow(
                 *(box.guid, guid, uid, op.token or Token(0, 0), (_dot(op),), what.size, what.received),
                 flags=from_set(op.flags, _stamp(op)),
-                modseq=landing.modseq,
+                modseq=landing.modseq if guid in new else op.modseq or 0,
                 sums=what.sums,
             )
             self.arrive(op.user, row, texts.get(guid, NO_TEXT), effects, by_op=True)

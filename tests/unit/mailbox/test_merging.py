@@ -66,6 +66,18 @@ def test_a_message_that_comes_again_has_the_flags_of_changes_that_did_not_know_i
         assert row.set_flags() == ("work",)
 
 
+def test_a_copy_of_which_a_message_came_by_state_numbers_only_the_others_anew() -> None:
+    """MODSEQ tells the others of these alone."""
+    rows, effects = merge(save("G1", 1, Dot("a", 2)), save("G2", 2, Dot("a", 3), modseq=9))
+    came = rows.message(GUID, "G1")
+    assert came is not None
+    rows.put_message(came._replace(dots=(Dot("a", 2), Dot("b", 1))))
+    copy = Copy(user="alice", box=BOX, to=BOX, guids=("G1", "G2"), touids=((1, 2),), at=Dot("b", 1), modseq=3)
+    Merger(rows, "x").apply(copy, {}, effects)
+    assert [(row.guid, row.modseq) for row in rows.messages(GUID)] == [("G1", 3), ("G2", 10)]
+    assert effects.crossed[-1].guids == ("G2",)
+
+
 def test_a_uid_below_what_clients_have_seen_is_not_given() -> None:
     rows, effects = merge(save("G1", 9, Dot("a", 2)), save("G2", 4, Dot("b", 1)))
     row = rows.message(GUID, "G2")
