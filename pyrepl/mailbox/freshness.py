@@ -16,7 +16,9 @@ What others say of themselves (`fresh=` and `epoch=` of HELLO) is as of the link
 Nor does it know which masterships it held, and which UIDs it gave out that nobody else heard of. So while it is fresh
 it takes no mastership, gives out no UID but in mailboxes that it has made since, and does not say that it is clear of
 an older epoch (mastering.py). When it has been told all, it first passes over those UIDs, by an op in each mailbox:
-what it gave out under a mastership or apart lies below (uids.py). Whoever is root afterwards waits for these ops.
+what it gave out under a mastership or apart lies below (uids.py). Whoever is root afterwards waits for these ops. Of
+mailboxes that only another member knows it hears later, and passes them over then; until every member that keeps mail
+has told it all, it does not say that it is clear, so that a root leaves room (mastering.py).
 
 Its own ops have another name than those before (`a~5`, rows.py): no number of theirs is used twice.
 
@@ -46,9 +48,10 @@ class Freshness:
         """Member -> is it fresh?"""
         self._heard: Final[set[str]] = set()
         """Members that were not fresh, and told their epochs."""
-        self._told: dict[str, int] | None = None
-        """What a member that is not fresh had when it had told all; None before that."""
-        self._told_by = ""
+        self._told: Final[dict[str, dict[str, int]]] = {}
+        """Members that are not fresh and have told all -> what they had then, until it is applied here."""
+        self._unheard: Final[set[str]] = set()
+        """Members that have not told all since the data was lost, and may know mailboxes that no other does."""
         if self._root.is_fresh and mastering.members.majority == 1:
             self._keep_over()
         elif self._root.is_fresh:
@@ -71,19 +74,27 @@ class Freshness:
 
     def synced(self, peer: str) -> None:
         """A member has told all that it has."""
-        if not self._linked.get(peer, True):
-            self._told, self._told_by = dict(self._core.peers[peer].held), peer
+        if (self._root.is_fresh and not self._linked.get(peer, True)) or peer in self._unheard:
+            self._told[peer] = dict(self._core.peers[peer].held)
+
+    def has_heard_all(self) -> bool:
+        """Is no UID that was given out before the data was lost below what others may get?"""
+        return not self._unheard
 
     def review(self) -> None:
         """Is all applied that was told?"""
         held = self._core.causal.held
-        if (
-            self._told is not None
-            and self._knows_epochs()
-            and all(held.get(origin, 0) >= seq for origin, seq in self._told.items())
-        ):
-            self._end(f"by {self._told_by}")
-            self._pass_lost_uids()
+        for peer, told in list(self._told.items()):
+            if any(held.get(origin, 0) < seq for origin, seq in told.items()):
+                continue
+            if self._root.is_fresh and self._knows_epochs():
+                keepers = self._mastering.members.keepers
+                self._unheard.update(name for name in keepers if name not in (peer, self._core.name))
+                self._end(f"by {peer}")
+            if not self._root.is_fresh:
+                del self._told[peer]
+                self._unheard.discard(peer)
+                self._pass_lost_uids()
 
     def _knows_epochs(self) -> bool:
         """Has it heard of every epoch in which its vote may have made a root?"""

@@ -48,6 +48,8 @@ class Mastering:
         self.on_lock: Callable[[Granted | Refused, float], None] = lambda event, now: None
         self.may_clear: Callable[[], bool] = lambda: True
         """Is all known here that was saved under older masterships?"""
+        self.has_heard_all: Callable[[], bool] = lambda: True
+        """Is nothing left of what was known here before data was lost?"""
         self._told_clear = -1
         """The epoch for which we said that we are clear."""
         self._gave = 0
@@ -243,6 +245,8 @@ class Mastering:
         if not root or not self.tracker.is_clear or not self.may_clear() or self.root.is_fresh:
             return
         if self.tracker.epoch != self.root.epoch or self.core.name in self.members.witnesses:
+            return
+        if not self.has_heard_all():
             return
         self._told_clear = self.root.epoch
         clear = RootClear(epoch=self.root.epoch, node=self.core.name, held=self.core.journal.vector())

@@ -110,6 +110,7 @@ class Node:
         self.resync: Final = Resync(self.core, now, options.pages, place)
         self.freshness: Final = Freshness(self.core, self.mastering)
         self.resync.on_synced = self.freshness.synced
+        self.mastering.has_heard_all = self.freshness.has_heard_all
         self.mending: Final = Mending(self.core, now)
         self.scrubbing: Final = Scrubbing(self.core)
         clock = Clock(options.unix_s)
@@ -315,7 +316,7 @@ class Node:
         return at
 
     def _finish(self, now: float) -> None:
-        if self.mastering.root.is_fresh:
+        if self.mastering.root.is_fresh or not self.freshness.has_heard_all():
             self.freshness.review()
         self.mastering.follow_up(now)
         if self.is_witness:

@@ -150,6 +150,29 @@ def test_who_lost_the_disk_gives_out_no_uid_that_it_gave_out_before() -> None:
     assert cluster.stores["b"].boxes[box]["G2"][0] > apart
 
 
+def test_who_lost_the_disk_is_clear_when_every_member_has_told_it_all() -> None:
+    """A mailbox that only b knows may have UIDs of it."""
+    cluster = ready("abc")
+    cluster.cut("a", "b")
+    cluster.say("m1>b 1 CREATE alice Work")
+    cluster.crash("c")
+    lose_disk(cluster, "c")
+    cluster.crash("b")
+    cluster.start("c")
+    node, boxes = cluster.nodes["c"], cluster.rows["c"].boxes
+    node.freshness.link_up("b", cluster.now, is_fresh=False, epoch=1)
+    node.freshness.link_down("b")
+    cluster.run(9.0)
+    assert not is_fresh(cluster, "c") and not node.freshness.has_heard_all()
+    [box] = boxes("alice")
+    assert box.uidnext > 300_000, "its own UIDs are passed over"
+    assert not [line for line in cluster.said("ROOT-CLEAR") if line.startswith("c>")]
+    cluster.start("b")
+    cluster.run(3.0)
+    assert node.freshness.has_heard_all() and [line for line in cluster.said("ROOT-CLEAR") if line.startswith("c>")]
+    assert [box.uidnext > 300_000 for box in boxes("alice")] == [True, True]
+
+
 def test_while_it_is_fresh_it_gives_out_uids_only_in_mailboxes_of_its_own() -> None:
     cluster = ready("abw", "w")
     cluster.crash("b")
