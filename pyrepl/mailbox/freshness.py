@@ -66,7 +66,8 @@ class Freshness:
         members = self._mastering.members
         is_new = all(self._linked.values())
         is_witness = self._core.name in members.witnesses and self._knows_epochs()
-        if (is_new or is_witness) and 1 + len(self._linked) >= members.majority:
+        if self._root.is_fresh and (is_new or is_witness) and 1 + len(self._linked) >= members.majority:
+            self._told.clear()
             self._end("with a majority of new ones" if is_new else "as a witness")
 
     def link_down(self, peer: str) -> None:
@@ -88,13 +89,17 @@ class Freshness:
             if any(held.get(origin, 0) < seq for origin, seq in told.items()):
                 continue
             if self._root.is_fresh and self._knows_epochs():
-                keepers = self._mastering.members.keepers
-                self._unheard.update(name for name in keepers if name not in (peer, self._core.name))
+                # One that is fresh has nothing to tell.
+                others = self._mastering.members.others(self._core.name)
+                self._unheard.update(name for name in others if self._is_awaited(name))
                 self._end(f"by {peer}")
             if not self._root.is_fresh:
                 del self._told[peer]
                 self._unheard.discard(peer)
                 self._pass_lost_uids()
+
+    def _is_awaited(self, name: str) -> bool:
+        return name not in self._mastering.members.witnesses and not self._linked.get(name, False)
 
     def _knows_epochs(self) -> bool:
         """Has it heard of every epoch in which its vote may have made a root?"""
@@ -112,9 +117,8 @@ class Freshness:
                 self._core.do([op])
 
     def _end(self, how: str) -> None:
-        if self._root.is_fresh:
-            self._keep_over()
-            self._core.note("fresh_over", f"{self._core.name} {how}")
+        self._keep_over()
+        self._core.note("fresh_over", f"{self._core.name} {how}")
 
     def _keep_over(self) -> None:
         self._root.is_fresh = False
