@@ -48,10 +48,12 @@ class Freshness:
         """Member -> is it fresh?"""
         self._heard: Final[set[str]] = set()
         """Members that were not fresh, and told their epochs."""
-        self._told: Final[dict[str, dict[str, int]]] = {}
-        """Members that are not fresh and have told all -> what they had then, until it is applied here."""
+        self._told: dict[str, int] | None = None
+        """What a member that is not fresh had when it had told all; None before that."""
+        self._told_by = ""
         self._unheard: Final[set[str]] = set()
-        """Members that have not told all since the data was lost, and may know mailboxes that no other does."""
+        """Members of whose ops not all are applied since the data was lost; they may know mailboxes that no other
+        does."""
         if self._root.is_fresh and mastering.members.majority == 1:
             self._keep_over()
         elif self._root.is_fresh:
@@ -67,7 +69,6 @@ class Freshness:
         is_new = all(self._linked.values())
         is_witness = self._core.name in members.witnesses and self._knows_epochs()
         if self._root.is_fresh and (is_new or is_witness) and 1 + len(self._linked) >= members.majority:
-            self._told.clear()
             self._end("with a majority of new ones" if is_new else "as a witness")
 
     def link_down(self, peer: str) -> None:
@@ -75,8 +76,8 @@ class Freshness:
 
     def synced(self, peer: str) -> None:
         """A member has told all that it has."""
-        if (self._root.is_fresh and not self._linked.get(peer, True)) or peer in self._unheard:
-            self._told[peer] = dict(self._core.peers[peer].held)
+        if not self._linked.get(peer, True):
+            self._told, self._told_by = dict(self._core.peers[peer].held), peer
 
     def has_heard_all(self) -> bool:
         """Is no UID that was given out before the data was lost below what others may get?"""
@@ -84,19 +85,22 @@ class Freshness:
 
     def review(self) -> None:
         """Is all applied that was told?"""
-        held = self._core.causal.held
-        for peer, told in list(self._told.items()):
-            if any(held.get(origin, 0) < seq for origin, seq in told.items()):
-                continue
-            if self._root.is_fresh and self._knows_epochs():
-                # One that is fresh has nothing to tell.
-                others = self._mastering.members.others(self._core.name)
-                self._unheard.update(name for name in others if self._is_awaited(name))
-                self._end(f"by {peer}")
-            if not self._root.is_fresh:
-                del self._told[peer]
-                self._unheard.discard(peer)
+        if self._root.is_fresh and self._told is not None and self._knows_epochs() and self._has(self._told):
+            # One that is fresh has nothing to tell.
+            others = self._mastering.members.others(self._core.name)
+            self._unheard.update(name for name in others if name != self._told_by and self._is_awaited(name))
+            self._end(f"by {self._told_by}")
+            self._pass_lost_uids()
+        for name in sorted(self._unheard):
+            peer = self._core.peers[name]
+            # Who gets our ops has said what it has.
+            if peer.is_live and self._has(peer.held):
+                self._unheard.discard(name)
                 self._pass_lost_uids()
+
+    def _has(self, told: dict[str, int]) -> bool:
+        held = self._core.causal.held
+        return all(held.get(origin, 0) >= seq for origin, seq in told.items())
 
     def _is_awaited(self, name: str) -> bool:
         return name not in self._mastering.members.witnesses and not self._linked.get(name, False)
