@@ -6,9 +6,9 @@
 | with two mailboxes of one name | they become one (uniting.py) |
 | with neither | nothing is to be done |
 
-A user is done when nothing is left to be compared and no two mailboxes have one name, or when no mailbox was compared
-for too long or a mastership cannot be had: then the user has failed, and JOIN says so of this user alone when it is
-asked again.
+A user is done when nothing is left to be compared and no two mailboxes have one name, or when nobody's mailbox was
+compared for too long or a mastership cannot be had: then the user has failed, and JOIN says so of this user alone when
+it is asked again.
 
 Not here: which users there are (the store knows).
 """
@@ -30,11 +30,11 @@ from pyrepl.mailbox.verbs import Command
 MOST_AT_ONCE: Final = 8
 """Users."""
 PATIENCE_S: Final = 120.0
-"""After so long without one mailbox more that is compared a user has failed."""
+"""After so long without one mailbox more that is compared, of whatever user, a user has failed."""
 
 
 class _Turn(NamedTuple):
-    """`unlooked` mailboxes of a user are not compared yet, and have not got fewer since then."""
+    """Since when; `unlooked` mailboxes of the user were not compared yet when it was looked last."""
 
     since: float
     unlooked: int
@@ -52,6 +52,8 @@ class Joins:
         self._waiting: deque[str] = deque()
         self._turns: Final[dict[str, _Turn]] = {}
         """Those whose turn it is."""
+        self._moved_at = float("-inf")
+        """When one mailbox more was compared."""
         self._uniting_now: Final[set[str]] = set()
         self.done = 0
         self.failed: Final[list[str]] = []
@@ -96,8 +98,9 @@ class Joins:
             else:
                 self._end(user, has_failed=not view(self._core.rows, user))
         elif unlooked != turn.unlooked:
-            self._turns[user] = _Turn(now, unlooked)
-        elif now >= turn.since + PATIENCE_S:
+            self._moved_at = now
+            self._turns[user] = turn._replace(unlooked=unlooked)
+        elif now >= max(turn.since, self._moved_at) + PATIENCE_S:
             self._end(user, has_failed=True)
 
     def _united(self, user: str, answer: Command) -> None:

@@ -56,7 +56,7 @@ def _keep_nothing(guid: str, data: bytes) -> None:
     pass
 
 
-MOST_TEXTS: Final = 1000
+MOST_TEXTS: Final = 300
 """So many are read in one look, as what is new in it becomes ops in one round; whoever looks asks for others then."""
 
 
