@@ -57,6 +57,8 @@ class Resync:
         """Since when nobody has ops that rows show; infinity if it is not so."""
         self._without: set[str] = set()
         """Origins of which a text was given up, and since then no member has come: the next needs no such wait."""
+        self._gathered: set[str] = set()
+        """Members whose state was taken since ops were found to be lost: each may show another part of them."""
         self.pulling: Final = Pulling(core, pages, self._sync)
         self.on_synced: Callable[[str], None] = lambda peer: None
         """Told of a member that has told all that it has."""
@@ -215,9 +217,15 @@ class Resync:
     def _review_lost(self, now: float) -> None:
         """Is what rows show all that there will ever be of some ops, or has nobody their texts?"""
         lost, without_text = self._lost(), self._without_text()
+        if self._is_gathering():
+            return
         if not lost and not without_text:
             self._lost_since = float("inf")
+            self._gathered.clear()
         elif now >= (since := min(self._lost_since, now)) + self._lost_s or self._is_known(lost, without_text):
+            if lost and self._gather():
+                self._lost_since = since
+                return
             self.core.note("ops_lost", " ".join(f"{dot.origin}:{dot.seq}" for dot in (*lost, *without_text)))
             if lost:
                 self.core.jump(lost)
@@ -229,8 +237,23 @@ class Resync:
                     self.core.texts[self.core.lacking.pop(at)] = None
             self.core.drain()
             self._lost_since = float("inf")
+            self._gathered.clear()
         else:
             self._lost_since = since
+
+    def _is_gathering(self) -> bool:
+        """Is the state taken of a member that may show another part of lost ops?"""
+        return bool(self._gathered) and (self.pulling.peer in self._gathered or bool(self._syncing))
+
+    def _gather(self) -> bool:
+        """Take the state of a member of which it was not taken yet; False if there is none. Then all that anybody shows
+        of these ops is here, and the others take it from here."""
+        for name in sorted(self.core.peers):
+            if name not in self._gathered and self.core.peers[name].is_up:
+                self._gathered.add(name)
+                self.pulling.want(self.core.peers[name])
+                return True
+        return False
 
     def _is_known(self, lost: Vector, without_text: list[Dot]) -> bool:
         """Is it more of what was given up already?"""

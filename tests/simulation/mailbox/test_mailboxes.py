@@ -38,6 +38,8 @@ FOUND = (
     2037459,
     3003005,
     3004231,
+    4000372,
+    4301497,
 )
 """Seeds of longer runs that found something."""
 MUST_HAPPEN = {
