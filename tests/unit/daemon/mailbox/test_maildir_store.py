@@ -6,6 +6,8 @@ import pytest
 
 from pyrepl.daemon.mailbox.maildir_store import MOST_OPEN, MaildirStore
 from pyrepl.daemon.mailbox.maildirs_place import MARKER, NotThere
+from pyrepl.daemon.mailbox.user_boxes import UserBoxes
+from pyrepl.daemon.mailbox.user_folders import Place
 from pyrepl.errors import CorruptData
 from pyrepl.mailbox.aligning import DRAFT, Aligned, AlignOrder
 from pyrepl.mailbox.core import Core
@@ -321,3 +323,20 @@ def test_a_flag_that_is_changed_for_a_login_is_unsure_until_it_is_changed_back(s
     assert store.stored(USER)[INBOX_ID].unsure == {"G1": frozenset({DRAFT.lower()})}
     store.end_align(order)
     assert store.stored(USER)[INBOX_ID].unsure == {}
+
+
+def test_texts_of_one_mailbox_after_the_other_need_no_look_into_all(
+    store: MaildirStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tell(store, add(store, "G1", 3, b"one"), add(store, "G2", 4, b"two"))
+    assert store.text(USER, "G1") is not None
+    scans: list[int] = []
+    places = UserBoxes.places
+
+    def counted(boxes: UserBoxes) -> list[Place]:
+        scans.append(1)
+        return places(boxes)
+
+    monkeypatch.setattr(UserBoxes, "places", counted)
+    assert store.text(USER, "G2") is not None and store.text(USER, "G1") is not None and scans == []
+    assert store.text(USER, "G3") is None and scans == [1]
