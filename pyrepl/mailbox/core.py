@@ -20,7 +20,7 @@ from pyrepl.mailbox.codec import UNTAGGED
 from pyrepl.mailbox.journal_ops import Journal, by_guid
 from pyrepl.mailbox.merging import NO_TEXT, Crossed, Effects, Merger, Text, Texts
 from pyrepl.mailbox.recovery import works_at_start
-from pyrepl.mailbox.rows import UNPLACED, GoneRow, Rows
+from pyrepl.mailbox.rows import UNPLACED, BoxRow, GoneRow, Rows
 from pyrepl.mailbox.sending import Counted, Notice, Reply, Send
 from pyrepl.mailbox.store import (
     NAMING,
@@ -38,9 +38,11 @@ from pyrepl.mailbox.store import (
     Work,
 )
 from pyrepl.mailbox.verbs import Command, Copy, FlagsOf, Modseqs, Op, Renumber, Save, Store
-from pyrepl.mailbox.words import Box, Dot, Token, Vector
+from pyrepl.mailbox.words import LAST_UID, Dot, Token, Vector
 
 AnyOp = TypeVar("AnyOp", bound=Op)
+NO_TOKEN: Final = Token(0, 0)
+"""Below that of every mastership."""
 MOST_ORIGINS: Final = 1000
 """Origins in what a member told of itself; there is one for each database that a member ever had."""
 
@@ -197,7 +199,9 @@ class Core:
             self.merger.kept.update(recovery.kept)
             self._notices.extend(recovery.notices)
             for guid, uid in recovery.passed.items():
-                self.do([Renumber(user=user, box=Box(guid, True), to=((uid, uid),), token=Token(0, 0))])
+                box = self.rows.box(guid)
+                assert box is not None
+                self.pass_uids(box, uid)
             for move in recovery.moves:
                 self.do([move])
             for store in recovery.stores:
@@ -244,6 +248,11 @@ class Core:
         made = self._do_all(ops, text, tag)
         self.drain()
         return made
+
+    def pass_uids(self, box: BoxRow, last: int, token: Token = NO_TOKEN) -> None:
+        """From now on nobody gives out a UID of the mailbox up to `last`, inclusive."""
+        last = min(last, LAST_UID)
+        self.do([Renumber(user=box.user, box=by_guid(box), to=((last, last),), token=token)])
 
     def adopt(self, save: Save) -> None:
         """A message that a mail program has put into the store: nothing is to be done there for it, and what its flags

@@ -30,10 +30,7 @@ from __future__ import annotations
 from typing import Final, final
 
 from pyrepl.mailbox.core import Core
-from pyrepl.mailbox.journal_ops import by_guid
 from pyrepl.mailbox.mastering import Mastering
-from pyrepl.mailbox.verbs import Renumber
-from pyrepl.mailbox.words import LAST_UID, Token
 
 
 @final
@@ -81,7 +78,7 @@ class Freshness:
 
     def has_heard_all(self) -> bool:
         """Is no UID that was given out before the data was lost below what others may get?"""
-        return not self._unheard
+        return not self._root.is_fresh and not self._unheard
 
     def review(self) -> None:
         """Is all applied that was told?"""
@@ -116,9 +113,7 @@ class Freshness:
         rows = self._core.rows
         for box in [box for user in rows.users() for box in rows.boxes(user)]:
             if not self._mastering.is_made_here(box):
-                last = min(blocks.first(box.uidnext, place) + blocks.room - 1, LAST_UID)
-                op = Renumber(user=box.user, box=by_guid(box), to=((last, last),), token=Token(0, 0))
-                self._core.do([op])
+                self._core.pass_uids(box, blocks.first(box.uidnext, place) + blocks.room - 1)
 
     def _end(self, how: str) -> None:
         self._keep_over()

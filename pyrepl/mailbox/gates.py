@@ -39,7 +39,7 @@ from pyrepl.mailbox.saving import Saving
 from pyrepl.mailbox.sending import Counted
 from pyrepl.mailbox.store import MakeBox, RemoveBox, Work
 from pyrepl.mailbox.tracker_states import Phase
-from pyrepl.mailbox.verbs import Lock, Renumber
+from pyrepl.mailbox.verbs import Lock
 from pyrepl.mailbox.words import APART, Token
 
 CLIENT: Final = "gate"
@@ -458,8 +458,7 @@ class Gates:
         """A message that came and went before it was looked has shown its UID: nobody else is to get it."""
         now = self._core.rows.box(box.guid)
         if now is not None and next_uid > self._core.merger.least_uid(now):
-            last = next_uid - 1
-            self._core.do([Renumber(user=box.user, box=by_guid(box), to=((last, last),), token=Token(0, 0))])
+            self._core.pass_uids(now, next_uid - 1)
 
     def _warn(self, gate: Gate, box: BoxRow, differs: Difference) -> None:
         if differs.missing and differs.missing != gate.missing:

@@ -20,8 +20,8 @@ from pyrepl.mailbox.sending import Counted
 from pyrepl.mailbox.tracker import Tracker, TrackerOptions
 from pyrepl.mailbox.tracker_states import Phase
 from pyrepl.mailbox.uids import MASTER, UidBlocks
-from pyrepl.mailbox.verbs import Command, Give, Renumber, RootClear, RootSet, Take
-from pyrepl.mailbox.words import APART, LAST_UID, Token
+from pyrepl.mailbox.verbs import Command, Give, RootClear, RootSet, Take
+from pyrepl.mailbox.words import APART, Token
 
 GIVE: Final = "g"
 
@@ -49,7 +49,7 @@ class Mastering:
         self.may_clear: Callable[[], bool] = lambda: True
         """Is all known here that was saved under older masterships?"""
         self.has_heard_all: Callable[[], bool] = lambda: True
-        """Is nothing left of what was known here before data was lost?"""
+        """Is nothing awaited of what was known here before data was lost?"""
         self._told_clear = -1
         """The epoch for which we said that we are clear."""
         self._gave = 0
@@ -242,11 +242,9 @@ class Mastering:
     def _review_clear(self, now: float) -> None:
         """Say once in each epoch that no older mastership is held here."""
         root = self.root.root
-        if not root or not self.tracker.is_clear or not self.may_clear() or self.root.is_fresh:
+        if not root or not self.tracker.is_clear or not self.may_clear() or not self.has_heard_all():
             return
         if self.tracker.epoch != self.root.epoch or self.core.name in self.members.witnesses:
-            return
-        if not self.has_heard_all():
             return
         self._told_clear = self.root.epoch
         clear = RootClear(epoch=self.root.epoch, node=self.core.name, held=self.core.journal.vector())
@@ -312,8 +310,7 @@ class Mastering:
             self.core.count(Counted.MOVE)
             self.core.send(giver, Ok(token=event.token), tag)
         if is_takeover and self._has_gap:
-            last = min(self.blocks.takeover(box.uidnext, event.token.epoch) - 1, LAST_UID)
-            self.core.do([Renumber(user=box.user, box=by_guid(box), to=((last, last),), token=event.token)])
+            self.core.pass_uids(box, self.blocks.takeover(box.uidnext, event.token.epoch) - 1, event.token)
 
     def _called(self, guid: str) -> str:
         box = self._box(guid)

@@ -316,7 +316,7 @@ class Node:
         return at
 
     def _finish(self, now: float) -> None:
-        if self.mastering.root.is_fresh or not self.freshness.has_heard_all():
+        if not self.freshness.has_heard_all():
             self.freshness.review()
         self.mastering.follow_up(now)
         if self.is_witness:
