@@ -31,17 +31,14 @@ class GateRoom:
         """A mailbox is to be watched. Raises OSError."""
         self._watch.follow(box, folder)
 
-    def follow_open(self, folder: bytes) -> None:
-        """As GateWatch has it. Raises OSError."""
-        self._watch.follow_open(folder)
-
     def follow_user(self, user: str, folder: bytes) -> None:
         """A folder with mailboxes of a user is to be watched. Raises OSError."""
         self._watch.follow_user(user, folder)
 
     def open(self, gate: bytes) -> None:
-        """Raises NoKeeper."""
+        """Raises NoKeeper, OSError."""
         self.keeper.open(gate)
+        self._watch.follow_open(gate)
 
     def shut(self, gate: bytes) -> None:
         """Raises NoKeeper."""

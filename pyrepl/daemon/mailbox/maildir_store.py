@@ -69,14 +69,11 @@ class GateKeeper(Protocol):
     def follow(self, box: str, folder: bytes) -> None:
         """A mailbox is to be watched: from before its gate is shut."""
 
-    def follow_open(self, folder: bytes) -> None:
-        """Who reads the lock file of a mailbox that is watched is no news any more."""
-
     def follow_user(self, user: str, folder: bytes) -> None:
         """A folder in which mailboxes of a user come and go is to be watched."""
 
     def open(self, gate: bytes) -> None:
-        """The gate in this folder is about to be opened."""
+        """The gate in this folder is about to be opened: who reads the lock file is no news from now on."""
 
     def shut(self, gate: bytes) -> None:
         """It is shut."""
@@ -156,8 +153,8 @@ class MaildirStore:
                 guid = to_text(each.guid)
                 messages[guid] = Stored(each.uid, tuple(sorted(each.flags)), brought.get(shown_guid(guid)))
             is_new, unsure = self.drop.is_new_box(place.guid), self.drop.new_flags(place.guid)
-            has = StoredBox(place.name, place.name in names, messages, is_new, unsure, listing.carried)
-            found[place.guid.decode()] = has._replace(next_uid=listing.next_uid)
+            what = (messages, is_new, unsure, listing.carried, listing.next_uid)
+            found[place.guid.decode()] = StoredBox(place.name, place.name in names, *what)
         return found
 
     def has_text(self, user: str, guid: str) -> bool:
@@ -186,7 +183,6 @@ class MaildirStore:
         if order.work is GateWork.OPEN:
             self._keeper.open(box.folder)
             box.open_gate(order.uidnext)
-            self._keeper.follow_open(box.folder)
             return None
         self._keeper.follow(order.box, box.folder)
         box.shut_gate()
@@ -342,11 +338,7 @@ class MaildirStore:
             self._lock.take(folder)
             self._lock.release(folder)
             self._keeper.follow(guid.decode(), folder)
-            if self._lock.is_shut(folder):
-                self._keeper.shut(folder)
-            else:
-                self._keeper.open(folder)
-                self._keeper.follow_open(folder)
+            (self._keeper.shut if self._lock.is_shut(folder) else self._keeper.open)(folder)
 
     def _change_boxes(self, user: str, boxes: UserBoxes, work: Work) -> None:
         self._open.pop((user, work.box.encode()), None)

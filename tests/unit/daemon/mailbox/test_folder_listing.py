@@ -42,9 +42,6 @@ class Told:
     def follow(self, box: str, folder: bytes) -> None:
         self.followed.append(folder)
 
-    def follow_open(self, folder: bytes) -> None:
-        assert self.gates[folder]
-
     def follow_user(self, user: str, folder: bytes) -> None:
         self.users.append(folder)
 
