@@ -64,19 +64,19 @@ class DoveadmMail:
     def boxes(self) -> list[DoveadmBox]:
         """All mailboxes whose names the protocol can say, by name. DoveadmError if there is none, as everybody has an
         INBOX: then what Dovecot keeps may be missing."""
-        found = self.boxes_or_none()
+        return self.listed()[0]
+
+    def listed(self) -> tuple[list[DoveadmBox], tuple[str, ...]]:
+        """As `boxes`, and the names that the protocol cannot say, as Dovecot has them."""
+        rows = self._status()
+        found, names = sorted(parsed_boxes(rows, self._layout)), sorted(row.get("mailbox", "") for row in rows)
         if not found:
             raise DoveadmError(f"Dovecot shows no mailbox of {self._user}: is the disk of its mail mounted?")
-        return found
+        return found, tuple(name for name in names if not list(parsed_names([{"mailbox": name}], self._layout)))
 
     def boxes_or_none(self) -> list[DoveadmBox]:
         """As `boxes`, of a user who may be new."""
         return sorted(parsed_boxes(self._status(), self._layout))
-
-    def unnamed(self) -> tuple[str, ...]:
-        """The mailboxes whose names the protocol cannot say, as Dovecot has them."""
-        names = sorted(row.get("mailbox", "") for row in self._status())
-        return tuple(name for name in names if not list(parsed_names([{"mailbox": name}], self._layout)))
 
     def box(self, guid: str) -> DoveadmBox | None:
         """The mailbox with this GUID; None if there is none."""

@@ -162,8 +162,9 @@ class DoveadmStore:
         self._follow(order.user)
         mail = self._mail(order.user)
         try:
-            found = tuple(_folder(box, order.known) for box in mail.boxes())
-            return FolderResult(FoundFolders(found, mail.subscribed(), mail.unnamed()))
+            boxes, unnamed = mail.listed()
+            found = tuple(_folder(box, order.known) for box in boxes)
+            return FolderResult(FoundFolders(found, mail.subscribed(), unnamed))
         except DoveadmError as error:
             return FolderResult(why=str(error))
 
