@@ -14,11 +14,12 @@ import math
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterator
-from typing import Final
+from dataclasses import dataclass
+from typing import Final, final
 
+from prometheus_client import exposition
 from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
-from prometheus_client.samples import Sample
-from prometheus_client.utils import floatToGoString
+from prometheus_client.openmetrics import exposition as open_exposition
 
 from pyrepl.metrics.column import UNIX_US, Column, Kind, Table
 from pyrepl.metrics.report.model import Report, Row, real, whole, word
@@ -48,34 +49,33 @@ LABELS: Final[dict[str, tuple[str, ...]]] = {
 """The tables that are shown, with the columns that tell their rows apart; the others have a row per happening."""
 _BASE: Final = {"us": ("_us", 1e6), UNIX_US: ("_us", 1e6), "ms": ("_ms", 1e3), "s": ("_s", 1.0)}
 """Unit of a column -> how its name ends or goes on, and how many of it are a second."""
+_END: Final = "# EOF\n"
+"""Behind the last family of OpenMetrics."""
 
 
-_ESCAPED: Final = str.maketrans({"\\": r"\\", "\n": r"\n", '"': r"\""})
-_ESCAPED_IN_HELP: Final = str.maketrans({"\\": r"\\", "\n": r"\n"})
+@final
+@dataclass(frozen=True, slots=True)
+class _Collector:
+    """What the library asks for a metric."""
+
+    family: Metric
+
+    def collect(self) -> Iterator[Metric]:
+        yield self.family
 
 
 def openmetrics(report: Report) -> Iterator[str]:
     """OpenMetrics, ended as it wants that. What the logs do not tell has no sample."""
     for family in _families(report):
-        text = family.documentation.translate(_ESCAPED)
-        yield f"# HELP {family.name} {text}\n# TYPE {family.name} {family.type}\n"
-        yield "".join(map(_line, family.samples))
-    yield "# EOF\n"
+        text: bytes = open_exposition.generate_latest(_Collector(family))  # type: ignore[no-untyped-call]
+        yield text.decode().removesuffix(_END)
+    yield _END
 
 
 def prometheus(report: Report) -> Iterator[str]:
     """The same in Prometheus's text format."""
     for family in _families(report):
-        name = f"{family.name}_total" if family.type == "counter" else family.name
-        text = family.documentation.translate(_ESCAPED_IN_HELP)
-        yield f"# HELP {name} {text}\n# TYPE {name} {family.type}\n"
-        yield "".join(map(_line, family.samples))
-
-
-def _line(sample: Sample) -> str:
-    labels = ",".join([f'{name}="{value.translate(_ESCAPED)}"' for name, value in sorted(sample.labels.items())])
-    named = f"{sample.name}{{{labels}}}" if labels else sample.name
-    return f"{named} {floatToGoString(sample.value)}\n"  # type: ignore[no-untyped-call]
+        yield exposition.generate_latest(_Collector(family)).decode()
 
 
 def _families(report: Report) -> Iterator[Metric]:
