@@ -19,6 +19,7 @@ from pyrepl.mailbox.entries import Pages
 from pyrepl.mailbox.mastering import MasteringOptions
 from pyrepl.mailbox.members import Member, Members
 from pyrepl.mailbox.node import Node, NodeOptions
+from pyrepl.mailbox.rows import ClusterRow
 from pyrepl.mailbox.sending import Reply, Send
 from pyrepl.mailbox.tracker import TrackerOptions
 from pyrepl.mailbox.verbs import Command, Create, Side
@@ -66,6 +67,12 @@ class Cluster:
             self.start(name)
 
     # What happens
+
+    def lose_disk(self, name: str) -> None:
+        """A node that is down has an empty disk, and what was on it is gone."""
+        self.rows[name], self.stores[name] = MemoryRows(), ModelStore(self.uids)
+        self.rows[name].put_cluster(ClusterRow(origin=f"{name}~5", is_fresh=True))
+        self.rows[name].commit()
 
     def start(self, name: str) -> None:
         self.nodes[name] = Node(name, self.members, self.rows[name], self.now, self.options)

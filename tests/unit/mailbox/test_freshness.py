@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pyrepl.mailbox.rows import ClusterRow
 from tests.scenario.mailbox.cluster import Cluster, ready, save
-from tests.simulation.mailbox.memory_rows import MemoryRows
-from tests.simulation.mailbox.model_store import ModelStore
 
 
 def is_fresh(cluster: Cluster, name: str) -> bool:
@@ -18,12 +15,6 @@ def is_fresh(cluster: Cluster, name: str) -> bool:
 
 def root(cluster: Cluster, name: str) -> str:
     return cluster.nodes[name].mastering.root.root
-
-
-def lose_disk(cluster: Cluster, name: str) -> None:
-    cluster.rows[name], cluster.stores[name] = MemoryRows(), ModelStore(cluster.uids)
-    cluster.rows[name].put_cluster(ClusterRow(origin=f"{name}~5", is_fresh=True))
-    cluster.rows[name].commit()
 
 
 @pytest.mark.parametrize(("names", "witnesses"), [("a", ""), ("ab", ""), ("abc", ""), ("abw", "w")])
@@ -39,7 +30,7 @@ def test_one_that_is_alone_waits_for_a_majority() -> None:
         cluster.crash(name)
     cluster.crash("a")
     for name in "abc":
-        lose_disk(cluster, name)
+        cluster.lose_disk(name)
     cluster.start("a")
     cluster.run(20.0)
     assert is_fresh(cluster, "a") and root(cluster, "a") == ""
@@ -56,7 +47,7 @@ def test_t10_who_lost_the_disk_neither_votes_nor_claims_until_another_has_told_a
     cluster.crash("a")
     cluster.crash("b")
     if is_lost:
-        lose_disk(cluster, "b")
+        cluster.lose_disk("b")
     cluster.start("b")
     cluster.run(30.0)
     assert (is_fresh(cluster, "b"), root(cluster, "b")) == ((True, "") if is_lost else (False, "b"))
@@ -71,7 +62,7 @@ def test_t10_it_is_fresh_over_a_restart_too() -> None:
     cluster = ready("abw", "w")
     cluster.crash("a")
     cluster.crash("b")
-    lose_disk(cluster, "b")
+    cluster.lose_disk("b")
     for _ in range(2):
         cluster.start("b")
         cluster.run(1.0)
@@ -83,7 +74,7 @@ def test_t10_a_witness_that_lost_its_disk_waits_for_the_epochs_of_all_it_may_hav
     cluster = ready("abw", "w")
     for name in "abw":
         cluster.crash(name)
-    lose_disk(cluster, "w")
+    cluster.lose_disk("w")
     cluster.start("w")
     cluster.start("b")
     cluster.run(20.0)
@@ -105,7 +96,7 @@ def test_t10_who_lost_the_disk_votes_in_no_epoch_in_which_it_may_have_voted() ->
     epoch = cluster.nodes["b"].mastering.root.epoch
     for name in "bw":
         cluster.crash(name)
-    lose_disk(cluster, "b")
+    cluster.lose_disk("b")
     for name in "ab":
         cluster.start(name)
     cluster.run(20.0)
@@ -120,7 +111,7 @@ def test_a_link_that_went_does_not_count() -> None:
     cluster = Cluster("abc")
     for name in "abc":
         cluster.crash(name)
-    lose_disk(cluster, "a")
+    cluster.lose_disk("a")
     cluster.start("a")
     node = cluster.nodes["a"]
     node.freshness.link_up("b", cluster.now, is_fresh=False, epoch=0)
@@ -140,7 +131,7 @@ def test_who_lost_the_disk_gives_out_no_uid_that_it_gave_out_before() -> None:
     [box] = cluster.stores["b"].boxes
     apart, _ = cluster.stores["b"].boxes[box]["G1"]
     cluster.crash("b")
-    lose_disk(cluster, "b")
+    cluster.lose_disk("b")
     cluster.start("b")
     cluster.run(5.0)
     cluster.cut("a", "b")
@@ -156,7 +147,7 @@ def test_who_lost_the_disk_is_clear_when_every_member_has_told_it_all() -> None:
     cluster.cut("a", "b")
     cluster.say("m1>b 1 CREATE alice Work")
     cluster.crash("c")
-    lose_disk(cluster, "c")
+    cluster.lose_disk("c")
     cluster.crash("b")
     cluster.start("c")
     node, boxes = cluster.nodes["c"], cluster.rows["c"].boxes
@@ -176,7 +167,7 @@ def test_who_lost_the_disk_is_clear_when_every_member_has_told_it_all() -> None:
 def test_while_it_is_fresh_it_gives_out_uids_only_in_mailboxes_of_its_own() -> None:
     cluster = ready("abw", "w")
     cluster.crash("b")
-    lose_disk(cluster, "b")
+    cluster.lose_disk("b")
     node = cluster.nodes["b"] = type(cluster.nodes["a"])(
         "b", cluster.members, cluster.rows["b"], cluster.now, cluster.options
     )

@@ -10,7 +10,6 @@ from pyrepl.mailbox.answers import No, Ok, Reason
 from pyrepl.mailbox.entries import Pages, digest, entries
 from pyrepl.mailbox.pulling import PAUSE_S, SILENT_S, SILENT_TEXT_S, Resynced
 from pyrepl.mailbox.resync import LOST_S
-from pyrepl.mailbox.rows import ClusterRow
 from pyrepl.mailbox.sending import Notice
 from pyrepl.mailbox.verbs import Command, Entry, Expunge, Fetch, Message, Save, State, Store
 from pyrepl.mailbox.words import Box, Dot, Stamp
@@ -143,8 +142,7 @@ def test_a_lost_database_is_filled_again_and_its_ops_have_another_name() -> None
     cluster.run(1.5)
     before = cluster.rows["a"].held()["b"]
     cluster.crash("b")
-    cluster.rows["b"], cluster.stores["b"] = MemoryRows(), ModelStore(cluster.uids)
-    cluster.rows["b"].put_cluster(ClusterRow(origin="b~5", is_fresh=True))
+    cluster.lose_disk("b")
     cluster.nodes["b"] = type(cluster.nodes["a"])("b", cluster.members, cluster.rows["b"], cluster.now, cluster.options)
     # What is done there before it sees the others is lost neither.
     cluster.say("m2>b 1 CREATE alice New")
@@ -168,8 +166,7 @@ def test_what_nobody_has_any_more_is_given_up_when_all_have_said_so() -> None:
     b.core.journal.reaches([Dot("a", cluster.rows["a"].held()["a"])])
     cluster.say("m2>b 1 STORE alice INBOX uids=1 add=work")
     cluster.crash("a")
-    cluster.rows["a"], cluster.stores["a"] = MemoryRows(), ModelStore(cluster.uids)
-    cluster.rows["a"].put_cluster(ClusterRow(origin="a~5", is_fresh=True))
+    cluster.lose_disk("a")
     b.core.notices()
     cluster.start("a")
     cluster.run(2 * LOST_S - 2)
@@ -401,8 +398,7 @@ def test_an_op_whose_text_nobody_has_any_more_is_given_up_and_those_behind_it_ar
     for op in (lost, kept):
         b.hear("a", "*", op, "", cluster.now)
     cluster.crash("a")
-    cluster.rows["a"], cluster.stores["a"] = MemoryRows(), ModelStore(cluster.uids)
-    cluster.rows["a"].put_cluster(ClusterRow(origin="a~5", is_fresh=True))
+    cluster.lose_disk("a")
     b.core.notices()
     cluster.start("a")
     cluster.run(2 * LOST_S - 2)
@@ -423,8 +419,7 @@ def test_of_many_texts_that_nobody_has_the_first_alone_is_waited_for() -> None:
         op = Save(user="alice", box=box, uid=8 + place, guid=f"G{place + 1}", size=4, received=1, modseq=49 + place)
         b.hear("a", "*", op.replaced(at=Dot("a", seq + place)), "", cluster.now)
     cluster.crash("a")
-    cluster.rows["a"], cluster.stores["a"] = MemoryRows(), ModelStore(cluster.uids)
-    cluster.rows["a"].put_cluster(ClusterRow(origin="a~5", is_fresh=True))
+    cluster.lose_disk("a")
     cluster.start("a")
     cluster.run(2 * LOST_S + 15)
     assert cluster.rows["b"].held()["a"] == cluster.rows["a"].held()["a"] == seq + 8
@@ -460,8 +455,7 @@ def test_an_op_without_a_text_that_came_by_state_in_part_is_given_up_once() -> N
     lost = Save(user="alice", box=box, uid=9, guid="G9", size=4, received=1, modseq=50, at=Dot("a", seq + 1))
     b.hear("a", "*", lost, "", cluster.now)
     cluster.crash("a")
-    cluster.rows["a"], cluster.stores["a"] = MemoryRows(), ModelStore(cluster.uids)
-    cluster.rows["a"].put_cluster(ClusterRow(origin="a~5", is_fresh=True))
+    cluster.lose_disk("a")
     b.core.notices()
     cluster.start("a")
     cluster.run(2 * LOST_S + 10)
