@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
+import threading
 from pathlib import Path
 
 import pytest
 
 from pyrepl.daemon.mailbox.drop_folder import DropFolder
 from pyrepl.daemon.mailbox.files import DiskFiles
-from pyrepl.daemon.mailbox.text_writer import Kept, TextWriter
+from pyrepl.daemon.mailbox.text_writer import MOST_AT_ONCE, Kept, TextWriter, Told
 from pyrepl.mailbox.maildir.text_sums import sums_of
 from pyrepl.mailbox.words import Dot
 from tests.unit.daemon.rig import in_loop, until
@@ -39,6 +41,27 @@ async def test_a_text_in_pieces(tmp_path: Path) -> None:
     texts.stop()
 
 
+@in_loop
+async def test_texts_that_came_together_are_told_together(tmp_path: Path) -> None:
+    texts, told, turns = writer(tmp_path), list[str](), list[int]()
+    may_go = threading.Event()
+
+    def note() -> None:
+        asyncio.get_running_loop().call_soon(lambda: turns.append(len(told)))
+
+    def wait() -> Told:
+        assert may_go.wait(10)
+        return note
+
+    texts.write(wait)
+    for number in range(MOST_AT_ONCE):
+        texts.begin(Dot("b", number), "G", 1, 1, (), lambda kept: told.append(kept.name)).add(b"x", True)
+    may_go.set()
+    await until(lambda: len(told) == MOST_AT_ONCE)
+    assert turns == [MOST_AT_ONCE - 1] and told == [f"b.{number}.G" for number in range(MOST_AT_ONCE)]
+    texts.stop()
+
+
 @pytest.mark.parametrize(("size", "sums", "why"), [(7, (), "expected 7 bytes"), (6, (1,), "not the one that was sent")])
 @in_loop
 async def test_a_text_that_is_another(tmp_path: Path, size: int, sums: tuple[int, ...], why: str) -> None:
@@ -64,3 +87,21 @@ async def test_a_disk_that_refuses_and_a_text_that_ends_half(tmp_path: Path) -> 
     await until(lambda: told)
     assert told == [Kept(why="No such file or directory: is the disk of the Maildirs full, or not mounted?")]
     texts.stop()
+
+
+@in_loop
+async def test_when_it_ends_nothing_else_is_begun(tmp_path: Path) -> None:
+    texts, may_go, is_begun = writer(tmp_path), threading.Event(), threading.Event()
+
+    def wait() -> Told:
+        is_begun.set()
+        assert may_go.wait(10)
+        return lambda: None
+
+    texts.write(wait)
+    texts.begin(Dot("b", 7), "G1", 1, 1, (), lambda kept: None).add(b"x", True)
+    assert is_begun.wait(10)
+    texts.stop()
+    may_go.set()
+    await asyncio.sleep(0.05)
+    assert files(tmp_path) == []
