@@ -1,6 +1,6 @@
 """The loop around the machine of a node (pyrepl.mailbox.node): in comes what happens, out go works, rows and messages.
 
-    0 do what gates need, and tell the node what was found
+    0 tell the gates what was seen in mailboxes, do what they need, and tell the node what was found
     1 tell the node what has come meanwhile, and that time has passed
     2 do the works that follow, on disk
     3 commit the rows
@@ -35,7 +35,7 @@ from pyrepl.daemon.mailbox.scrubber import Scrubber
 from pyrepl.daemon.mailbox.sqlite_rows import SqliteRows
 from pyrepl.daemon.mailbox.standing import Refused, Standing, StandingUsers
 from pyrepl.daemon.mailbox.workers import Workers
-from pyrepl.mailbox.gates import GateWork, Seen
+from pyrepl.mailbox.gates import Gates, GateWork, Seen
 from pyrepl.mailbox.node import Node
 from pyrepl.mailbox.sending import Counted, Notice, Reply, Send
 from pyrepl.mailbox.store import Ended, Work
@@ -231,15 +231,22 @@ class Driver:
             return
         for user in self._watch.take_users():
             folders.seen(user, self._now())
+        self._tell_seen(gates, self._watch.take([]))
+        gates.tick(self._now())
         orders, listings = gates.orders(self.standing, self._now()), folders.orders(self.standing, self._now())
         looked = await self._owing.look(orders, listings)
-        seen = self._watch.take([order.box for order in orders if order.work is GateWork.SHUT])
+        shut = [order.box for order in orders if order.work is GateWork.SHUT]
+        # Whoever tells of a delivery comes behind its mail; all else the watch tells when more of it is together.
+        seen = self._watch.take(shut) if shut or self._first or self._jobs else []
         for order, result in looked.gates:
             gates.done(order, result, self._now())
-        for box, what in seen:
-            gates.seen(box, what, self._now())
+        self._tell_seen(gates, seen)
         for listing, listed in looked.folders:
             folders.done(listing, listed, self._now())
+
+    def _tell_seen(self, gates: Gates, seen: Sequence[tuple[str, Seen]]) -> None:
+        for box, what in seen:
+            gates.seen(box, what, self._now())
 
     async def _wait(self) -> None:
         """Until something happens, or time has passed that matters."""

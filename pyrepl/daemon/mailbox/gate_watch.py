@@ -15,6 +15,7 @@ from __future__ import annotations
 import asyncio
 import errno
 import os
+import select
 from collections.abc import Callable, Sequence
 from typing import Final, final
 
@@ -27,6 +28,8 @@ from pyrepl.mailbox.gates import Seen
 
 WATCHES: Final = 2
 """For one mailbox."""
+REST_S: Final = 0.005
+"""So long after news nobody is woken for more: one mail makes many events, and mails come by many. Who asks is told."""
 _LOCK: Final = NAME.decode()
 _STALE: Final = STALE.decode()
 # Plain numbers: an operation on the enum's members takes twenty times as long, for each event.
@@ -64,7 +67,11 @@ class GateWatch:
         self._seen: dict[str, Seen] = {}
         self._seen_users: set[str] = set()
         self._loop: Final = asyncio.get_running_loop()
-        self._loop.add_reader(self._inotify.fileno(), self._read)
+        self._epoll: Final = select.epoll()
+        self._epoll.register(self._inotify.fileno(), select.EPOLLIN)
+        self._loop.add_reader(self._epoll.fileno(), self._look)
+        self._rest: asyncio.TimerHandle | None = None
+        """Its end lets events of the kernel be heard again."""
 
     def follow(self, box: str, folder: bytes) -> None:
         """Watch a mailbox; one that is watched already stays so. Raises OSError."""
@@ -92,6 +99,8 @@ class GateWatch:
     def take(self, ours: Sequence[str]) -> list[tuple[str, Seen]]:
         """What happened since it was asked last, by mailbox; who read the lock files of `ours`, was this process."""
         self._read()
+        if self._seen_users:
+            self._wake()
         seen, self._seen = self._seen, {}
         for box in ours:
             if box in seen:
@@ -99,14 +108,29 @@ class GateWatch:
         return [(box, what) for box, what in seen.items() if what != _NOTHING]
 
     def take_users(self) -> list[str]:
-        """Whose folders changed since it was asked last."""
+        """Whose folders changed since it was asked last; what this finds of mailboxes, `take` is to be asked for."""
         self._read()
         seen, self._seen_users = self._seen_users, set()
         return sorted(seen)
 
     def close(self) -> None:
-        self._loop.remove_reader(self._inotify.fileno())
+        if self._rest is not None:
+            self._rest.cancel()
+        self._loop.remove_reader(self._epoll.fileno())
+        self._epoll.close()
         self._inotify.close()
+
+    def _look(self) -> None:
+        """Something is there to be read. When it is news, what comes next is left for a while: it is told by then, or
+        taken together with more like it."""
+        self._read()
+        if self._seen or self._seen_users:
+            self._wake()
+            self._epoll.modify(self._inotify.fileno(), 0)
+            self._rest = self._loop.call_later(REST_S, self._end_rest)
+
+    def _end_rest(self) -> None:
+        self._epoll.modify(self._inotify.fileno(), select.EPOLLIN)
 
     def _read(self) -> None:
         for event in self._inotify.read(timeout=0):
@@ -119,8 +143,6 @@ class GateWatch:
                     watches.pop(event.wd, None)
             else:
                 self._note(event.wd, event.mask, event.name)
-        if self._seen or self._seen_users:
-            self._wake()
 
     def _note(self, wd: int, mask: int, name: str) -> None:
         if wd in self._new and mask & _COMING:

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
 
 from pyrepl.daemon.mailbox import owing as room
-from pyrepl.daemon.mailbox.driver import Driver
+from pyrepl.daemon.mailbox.driver import Driver, Watch
 from pyrepl.daemon.mailbox.sqlite_rows import SqliteRows
 from pyrepl.daemon.mailbox.workers import Workers
 from pyrepl.errors import PyreplError
 from pyrepl.mailbox.answers import Ok
+from pyrepl.mailbox.compare import FoundBox
+from pyrepl.mailbox.folders import FolderResult
+from pyrepl.mailbox.gates import GateOrder, GateResult, GateWork, Seen
 from pyrepl.mailbox.members import Member, Members
 from pyrepl.mailbox.node import Node, NodeOptions
 from pyrepl.mailbox.sending import Counted, Notice, Reply, Send
@@ -68,15 +71,17 @@ class Heard:
 class Rig:
     """A node alone in its cluster, on a disk in memory."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, watch: Watch | None = None) -> None:
         self.disk = new_disk()
         self.store = new_store(self.disk, is_new=True)
         self.now = 0.0
         self.rows = SqliteRows(folder / "mailbox.db", 1 << 20, lambda: 1000.0)
-        node = Node("a", Members((Member("a"),)), self.rows, 0.0, NodeOptions(unix_s=1_795_000_000.0))
+        options = NodeOptions(unix_s=1_795_000_000.0, expunge_guard=None if watch is None else 100)
+        node = Node("a", Members((Member("a"),)), self.rows, 0.0, options)
         self.heard = Heard(folder)
         self.workers = Workers([self.store])
-        self.driver = Driver(node, self.rows, self.workers, self.heard, lambda: self.now, 3600)
+        self.driver = Driver(node, self.rows, self.workers, self.heard, lambda: self.now, 3600, watch)
+        self.driver.is_settled = True
 
     async def elected(self) -> None:
         """Let time pass until this node is the root."""
@@ -130,6 +135,62 @@ async def test_one_commit_serves_all_that_came(tmp_path: Path) -> None:
     assert len(rig.disk.names(b"/mail/alice/cur")) == 5
     assert rig.driver.node.core.causal.held == {"a": 6}
     await until(lambda: rig.disk.names(b"/mail/.pyrepl-drop") == [])
+    rig.close()
+
+
+class FakeWatch:
+    """Tells what it was given; `asked`: whose lock files it was asked to pass over, each time."""
+
+    def __init__(self) -> None:
+        self.seen: list[tuple[str, Seen]] = []
+        self.asked: list[list[str]] = []
+
+    def take(self, ours: Sequence[str]) -> list[tuple[str, Seen]]:
+        self.asked.append(list(ours))
+        seen, self.seen = self.seen, []
+        return seen
+
+    def take_users(self) -> list[str]:
+        return []
+
+
+@in_loop
+async def test_a_round_looks_at_what_it_hears_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    watch, orders = FakeWatch(), list[GateWork]()
+    rig = Rig(tmp_path, watch)
+    meanwhile: list[Callable[[], None]] = []
+
+    def gate(order: GateOrder) -> GateResult:
+        orders.append(order.work)
+        while meanwhile:
+            meanwhile.pop()()
+        return GateResult(None if order.work is GateWork.OPEN else FoundBox(()))
+
+    monkeypatch.setattr(rig.store, "gate", gate)
+    monkeypatch.setattr(rig.store, "folders", lambda order: FolderResult(why="not now"))
+    await rig.elected()
+    rig.create()
+    await rig.driver.round()
+    guid = rig.driver.node.core.rows.boxes("alice")[0].guid
+    await rig.driver.round()
+    assert orders == [GateWork.SHUT] and watch.asked[-2:] == [[], [guid]], "who read that lock file was this node"
+    for seen, work in ((Seen(reads=True), GateWork.OPEN), (Seen(released=True), GateWork.GLANCE)):
+        watch.seen = [(guid, seen)]
+        watch.asked.clear()
+        await rig.driver.round()
+        assert orders[-1] is work and watch.asked == [[]], "what comes meanwhile is left to the watch"
+    gates = rig.driver.node.gates
+    assert gates is not None
+    news, heard = gates.news, list[int]()
+
+    def deliver() -> None:
+        watch.seen = [(guid, Seen(brought=True))]
+        rig.driver.tell(lambda node, now: heard.append(gates.news))
+
+    meanwhile.append(deliver)
+    watch.seen = [(guid, Seen(released=True))]
+    await rig.driver.round()
+    assert heard == [news + 2], "who tells of a delivery is heard behind its mail"
     rig.close()
 
 

@@ -12,7 +12,7 @@ import pytest
 from inotify_simple import INotify
 
 from pyrepl.daemon.mailbox.files import DiskFiles
-from pyrepl.daemon.mailbox.gate_watch import GateWatch
+from pyrepl.daemon.mailbox.gate_watch import REST_S, GateWatch
 from pyrepl.daemon.mailbox.uidlist_lock import UidlistLock
 from pyrepl.mailbox.gates import Seen
 from tests.unit.daemon.rig import in_loop, until
@@ -123,6 +123,32 @@ async def test_mailboxes_and_subscriptions_of_a_user_are_seen(tmp_path: Path) ->
     (tmp_path / "dovecot-uidlist.lock").write_bytes(b"1:host")
     assert rig.watch.take_users() == [] and rig.take() == [(BOX, Seen(reads=True))], "INBOX's own watch goes on"
     tmp_path.rename(tmp_path.with_name("elsewhere"))
+    assert rig.watch.take_users() == ["alice"]
+    rig.watch.close()
+
+
+@in_loop
+async def test_after_news_it_is_told_of_more_when_it_is_asked_or_after_a_while(tmp_path: Path) -> None:
+    rig = Rig(tmp_path)
+    rig.path.write_bytes(b"1:host")
+    await until(lambda: rig.woken == 1, "it wakes")
+    began = time.monotonic()
+    rig.path.unlink()
+    assert rig.take() == [(BOX, Seen(reads=True, released=True))], "who asks is told all"
+    assert rig.woken == 1, "and needs not be woken for it"
+    rig.path.write_bytes(b"1:host")
+    await until(lambda: rig.woken == 2, "it wakes")
+    assert time.monotonic() - began >= REST_S / 2
+    rig.watch.close()
+
+
+@in_loop
+async def test_users_of_whom_it_is_heard_late_are_asked_for_in_another_round(tmp_path: Path) -> None:
+    rig = Rig(tmp_path)
+    rig.watch.follow_user("alice", os.fsencode(tmp_path))
+    assert rig.watch.take_users() == []
+    (tmp_path / ".Work").mkdir()
+    assert rig.take() == [] and rig.woken == 1
     assert rig.watch.take_users() == ["alice"]
     rig.watch.close()
 
