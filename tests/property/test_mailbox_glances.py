@@ -9,6 +9,8 @@ import pytest
 
 from pyrepl.daemon.mailbox.aside import Aside
 from pyrepl.daemon.mailbox.files import Stat
+from pyrepl.daemon.mailbox.look import Look
+from pyrepl.daemon.mailbox.message_files import Change
 from pyrepl.daemon.mailbox.open_box import OpenBox
 from pyrepl.daemon.mailbox.uidlist_file import create
 from pyrepl.daemon.mailbox.uidlist_lock import UidlistLock
@@ -28,6 +30,31 @@ class Racing(ModelDisk):
     def __init__(self) -> None:
         super().__init__()
         self.meanwhile: Callable[[], None] = lambda: None
+        self.changes: list[Change] = []
+
+    def take(self) -> list[Change]:
+        """What came and went in the mailbox's folders since it was asked last."""
+        self.meanwhile()
+        changes, self.changes = self.changes, []
+        return changes
+
+    def write_new(self, path: bytes, data: bytes) -> None:
+        super().write_new(path, data)
+        self._note(path, True)
+
+    def rename(self, path: bytes, to: bytes) -> None:
+        super().rename(path, to)
+        self._note(path, False)
+        self._note(to, True)
+
+    def unlink(self, path: bytes) -> None:
+        super().unlink(path)
+        self._note(path, False)
+
+    def _note(self, path: bytes, is_there: bool) -> None:
+        folder, _, name = path.rpartition(b"/")
+        if folder in (b"/box/cur", b"/box/new"):
+            self.changes.append(Change(folder.rpartition(b"/")[2], name, is_there))
 
     def stat(self, path: bytes) -> Stat | None:
         self.meanwhile()
@@ -167,18 +194,19 @@ def _opened(disk: ModelDisk) -> OpenBox:
     return OpenBox(disk, b"/box", GUID, lock, Aside(disk, b"", GUID))
 
 
+@pytest.mark.parametrize("hears", [False, True])
 @pytest.mark.parametrize("seed", range(60))
-def test_what_a_glance_tells_is_so_and_in_the_end_all_is_told(disk: Racing, seed: int) -> None:
+def test_what_a_glance_tells_is_so_and_in_the_end_all_is_told(disk: Racing, seed: int, hears: bool) -> None:
     chance = random.Random(seed)
     dovecot, box, rows = ModelDovecot(disk, chance), _opened(disk), Rows()
-    rows.take(box.found(1, True))
+    rows.take(box.found(Look(1, True)))
     disk.meanwhile = dovecot.step
     glances = 0
     for number in range(80):
         if number == 70:
             dovecot.finish()
             dovecot.is_racing = False
-        found = box.glance(rows.uidnext, rows.texts.__setitem__)
+        found = box.glance(Look(rows.uidnext, keep=rows.texts.__setitem__), disk.take if hears else lambda: None)
         assert not found.gone and not found.is_whole
         with_line = {entry.uid: entry.guid for entry in parse(ModelDisk.read(disk, LIST)).entries}
         for each in found.messages:
@@ -193,8 +221,8 @@ def test_what_a_glance_tells_is_so_and_in_the_end_all_is_told(disk: Racing, seed
         if found.unsure:
             dovecot.finish()
             was, dovecot.is_racing = dovecot.is_racing, False
-            rows.take(box.look(rows.uidnext, True, is_whole=False))
+            rows.take(box.look(Look(rows.uidnext, True, is_whole=False)))
             dovecot.is_racing = was
-    whole = _opened(disk).found(2**32, False)
+    whole = _opened(disk).found(Look(2**32, False))
     assert rows.known == {each.guid: each for each in whole.messages} and not whole.unlisted
     assert glances > 20

@@ -28,11 +28,13 @@ Messages, in Maildirs that a Dovecot serves:
     aside                        texts of messages without a UID
     user_boxes, user_folders     a user's mailboxes: made, renamed, removed; which folder is which
     open_box, box_plan           one mailbox: a batch of works under its lock
+    look                         what is asked of who looks at one
     uidlist_file, box_keywords, message_files
                                  its files
     uidlist_lock                 the lock that Dovecot takes too
     gate_room                    what gates need of the system:
     gate_watch                   who waits for a lock, and what Dovecot has done
+    name_watch                   which files came and went behind an open gate
     keeper, keeper_link          a process that keeps gates shut when the daemon is killed, and how it is told of them
     fresh_texts                  texts that were just read
     text_reading                 a text compared with its checksums

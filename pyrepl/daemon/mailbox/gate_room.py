@@ -1,6 +1,6 @@
-"""What gates need of the system: the watch on their folders, and the keeper of their lock files.
+"""What gates need of the system: the watches on their folders, and the keeper of their lock files.
 
-Not here: both of them (gate_watch.py, keeper_link.py), and the lock files (uidlist_lock.py).
+Not here: each of them (gate_watch.py, name_watch.py, keeper_link.py), and the lock files (uidlist_lock.py).
 """
 
 from __future__ import annotations
@@ -11,19 +11,27 @@ from typing import Final, final
 
 from pyrepl.daemon.mailbox.gate_watch import GateWatch
 from pyrepl.daemon.mailbox.keeper_link import KeeperLink
+from pyrepl.daemon.mailbox.message_files import Change
+from pyrepl.daemon.mailbox.name_watch import NameWatch
 from pyrepl.mailbox.gates import Seen
 
 
 @final
 class GateRoom:
-    """Both, as the store and the driver see them."""
+    """All of them, as the store and the driver see them."""
 
     def __init__(self, folder: Path, orphaned: bytes, wake: Callable[[], None], gone: Callable[[], None]) -> None:
         """As KeeperLink and GateWatch have it. Raises NoKeeper, OSError."""
         self.keeper: Final = KeeperLink(folder, orphaned, gone)
         try:
+            self._names: Final = NameWatch()
+        except OSError:
+            self.keeper.close()
+            raise
+        try:
             self._watch: Final = GateWatch(wake)
         except OSError:
+            self._names.close()
             self.keeper.close()
             raise
 
@@ -39,10 +47,16 @@ class GateRoom:
         """Raises NoKeeper, OSError."""
         self.keeper.open(gate)
         self._watch.follow_open(gate)
+        self._names.begin(gate)
 
     def shut(self, gate: bytes) -> None:
         """Raises NoKeeper."""
+        self._names.end(gate)
         self.keeper.shut(gate)
+
+    def changes(self, gate: bytes) -> Sequence[Change] | None:
+        """What came and went behind a gate since it was opened, or asked for last; None if that is not known."""
+        return self._names.take(gate)
 
     def take(self, ours: Sequence[str]) -> list[tuple[str, Seen]]:
         """What was seen, as GateWatch has it."""
@@ -54,4 +68,5 @@ class GateRoom:
 
     def close(self) -> None:
         self._watch.close()
+        self._names.close()
         self.keeper.close()

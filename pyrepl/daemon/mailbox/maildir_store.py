@@ -22,7 +22,9 @@ from pyrepl.daemon.mailbox.files import Files
 from pyrepl.daemon.mailbox.folder_listing import check_inbox, found_folders
 from pyrepl.daemon.mailbox.fresh_texts import FreshTexts
 from pyrepl.daemon.mailbox.keeper_link import NoKeeper
+from pyrepl.daemon.mailbox.look import Look
 from pyrepl.daemon.mailbox.maildirs_place import MaildirsPlace, NotThere
+from pyrepl.daemon.mailbox.message_files import Change
 from pyrepl.daemon.mailbox.open_box import Listing, OpenBox, OtherBox
 from pyrepl.daemon.mailbox.results import failed
 from pyrepl.daemon.mailbox.text_reading import read_text
@@ -77,6 +79,9 @@ class GateKeeper(Protocol):
 
     def shut(self, gate: bytes) -> None:
         """It is shut."""
+
+    def changes(self, gate: bytes) -> Sequence[Change] | None:
+        """What came and went behind a gate since it was opened, or asked for last; None if that is not known."""
 
 
 @final
@@ -176,10 +181,11 @@ class MaildirStore:
     def _gate(self, box: OpenBox, order: GateOrder) -> FoundBox | None:
         assert self._keeper is not None, "a store without gates"
         keep = partial(self.fresh.put, order.user)
+        look = Look(order.since, order.may_list, order.is_whole, order.wanted, keep)
         if order.work is GateWork.GLANCE:
-            return box.glance(order.since, keep, order.wanted)
+            return box.glance(look, partial(self._keeper.changes, box.folder))
         if order.work is GateWork.LOOK:
-            return box.look(order.since, order.may_list, is_whole=order.is_whole, keep=keep, wanted=order.wanted)
+            return box.look(look)
         if order.work is GateWork.OPEN:
             self._keeper.open(box.folder)
             box.open_gate(order.uidnext)
@@ -187,7 +193,7 @@ class MaildirStore:
         self._keeper.follow(order.box, box.folder)
         box.shut_gate()
         self._keeper.shut(box.folder)
-        return box.found(order.since, order.may_list, is_whole=order.is_whole, keep=keep, wanted=order.wanted)
+        return box.found(look)
 
     def folders(self, order: FolderOrder) -> FolderResult:
         """Which mailboxes a user has, and what is subscribed."""

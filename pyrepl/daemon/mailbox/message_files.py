@@ -5,9 +5,9 @@ Not here: which UID a base has (uidlist_file.py). Who changes anything holds the
 
 from __future__ import annotations
 
-from collections.abc import Set
+from collections.abc import Sequence, Set
 from contextlib import suppress
-from typing import Final, final
+from typing import Final, NamedTuple, final
 
 from pyrepl.daemon.mailbox.files import Files, exchange
 from pyrepl.mailbox.maildir.filename import Name, base_of, parse, render
@@ -16,6 +16,16 @@ CUR: Final = b"cur"
 NEW: Final = b"new"
 MOST_TOUCHED: Final = 10_000
 """Bases that are remembered as touched."""
+MOST_HEARD: Final = 100
+"""So often in a row changes are believed that were heard of; then the folders are listed all the same."""
+
+
+class Change(NamedTuple):
+    """A file came, or went, in a folder of the mailbox."""
+
+    subfolder: bytes
+    name: bytes
+    is_there: bool
 
 
 @final
@@ -34,6 +44,8 @@ class MessageFiles:
         self._names: Final[dict[bytes, set[bytes]]] = {NEW: set(), CUR: set()}
         self._doubled: Final[set[bytes]] = set()
         self._listed_ns: dict[bytes, int] = {}
+        self._heard = 0
+        """How often changes were believed since both folders were listed."""
         self._changed: Final[set[bytes]] = set()
         """Folders in which we changed something that is not synced."""
         self.touched: set[bytes] | None = None
@@ -43,12 +55,31 @@ class MessageFiles:
     def load(self, force: bool = False) -> None:
         """List the folders again whose time changed since, or with `force` both: two changes within one tick of the
         clock leave one time. Raises FileNotFoundError if one is missing, other OSErrors."""
+        if force:
+            self._heard = 0
         for subfolder in (NEW, CUR):
-            found = self._files.stat(self._path(subfolder))
-            if found is None:
-                raise FileNotFoundError(2, "a folder of the mailbox is missing", self._path(subfolder))
-            if force or self._listed_ns.get(subfolder) != found.mtime_ns:
-                self._list(subfolder, found.mtime_ns)
+            mtime_ns = self._mtime_ns(subfolder)
+            if force or self._listed_ns.get(subfolder) != mtime_ns:
+                self._list(subfolder, mtime_ns)
+
+    def hear(self, changes: Sequence[Change] | None) -> None:
+        """As `load` with `force`, by what others heard of all that happened since it was asked last, in order; None if
+        that is not known. Raises as `load`."""
+        if changes is None or self._heard >= MOST_HEARD:
+            self.load(force=True)
+            return
+        self._heard += 1
+        for subfolder in (NEW, CUR):
+            self._mtime_ns(subfolder)
+        for subfolder, name, is_there in changes:
+            (self._note if is_there else self._drop)(subfolder, name)
+
+    def _mtime_ns(self, subfolder: bytes) -> int:
+        """Raises FileNotFoundError if the folder is missing, other OSErrors."""
+        found = self._files.stat(self._path(subfolder))
+        if found is None:
+            raise FileNotFoundError(2, "a folder of the mailbox is missing", self._path(subfolder))
+        return found.mtime_ns
 
     def seek(self, bases: Set[bytes]) -> None:
         """List the folders for these messages alone: a listing misses a file that gets another name meanwhile, and who

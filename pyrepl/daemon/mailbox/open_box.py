@@ -29,7 +29,8 @@ from pyrepl.daemon.mailbox.aside import Aside
 from pyrepl.daemon.mailbox.box_keywords import BoxKeywords
 from pyrepl.daemon.mailbox.box_plan import BoxPlan, BoxWork, FindText, portions
 from pyrepl.daemon.mailbox.files import Files, exchange, folder_of
-from pyrepl.daemon.mailbox.message_files import MessageFiles
+from pyrepl.daemon.mailbox.look import Keep, Look, TextChoice
+from pyrepl.daemon.mailbox.message_files import Change, MessageFiles
 from pyrepl.daemon.mailbox.results import failed
 from pyrepl.daemon.mailbox.uidlist_file import UidlistFile
 from pyrepl.daemon.mailbox.uidlist_lock import LockBusy, UidlistLock
@@ -45,37 +46,14 @@ from pyrepl.words import from_text, to_text
 
 _GLANCES: Final = 3
 """So often it is looked without the lock, while new messages get other names."""
-_NONE: Final[frozenset[str]] = frozenset()
-Keep: TypeAlias = Callable[[str, bytes], None]
-"""Takes the GUID and the text of a message that was read."""
+Changes: TypeAlias = Callable[[], Sequence[Change] | None]
+"""Tells what came and went in the mailbox's folders since it was asked last; None if that is not known in full."""
 _PLACED: Final = (AddMessage, MoveMessage)
 """Works that say where a message is to be."""
 
 
-def _keep_nothing(guid: str, data: bytes) -> None:
-    pass
-
-
-MOST_TEXTS: Final = 300
-"""So many are read in one look, as what is new in it becomes ops in one round; whoever looks asks for others then."""
-
-
-class _Reader:
-    """Of which messages the texts are read: from the UID `since` on, and those that are `wanted`, the lowest UIDs
-    first, at most MOST_TEXTS; `keep` takes them."""
-
-    def __init__(self, since: int, wanted: frozenset[str], keep: Keep) -> None:
-        self.keep: Final = keep
-        self._since: Final = since
-        self._wanted: Final = wanted
-        self._left = MOST_TEXTS
-
-    def wants(self, uid: int, guid: str) -> bool:
-        """It is asked in the order of UIDs."""
-        if uid < self._since and guid not in self._wanted:
-            return False
-        self._left -= 1
-        return self._left >= 0
+def _know_nothing() -> None:
+    return None
 
 
 class OtherBox(PyreplError):
@@ -178,19 +156,11 @@ class OpenBox:
         """Keep the lock. Raises OSError, LockBusy."""
         self._lock.shut(self.folder)
 
-    def look(
-        self,
-        since: int,
-        may_list: bool,
-        *,
-        is_whole: bool = True,
-        keep: Keep = _keep_nothing,
-        wanted: frozenset[str] = _NONE,
-    ) -> FoundBox:
+    def look(self, look: Look) -> FoundBox:
         """What is there between two changes of a Dovecot. Raises OSError, CorruptData, OtherBox, LockBusy."""
         self._lock.take(self.folder)
         try:
-            return self.found(since, may_list, is_whole=is_whole, keep=keep, wanted=wanted)
+            return self.found(look)
         finally:
             self._lock.release(self.folder)
 
@@ -202,32 +172,22 @@ class OpenBox:
             self._raised_to = uidnext
         self._lock.open(self.folder)
 
-    def found(
-        self,
-        since: int,
-        may_list: bool,
-        *,
-        is_whole: bool = True,
-        keep: Keep = _keep_nothing,
-        wanted: frozenset[str] = _NONE,
-    ) -> FoundBox:
-        """What is there, while we have the lock. Messages without a UID get one, if that may be. Without `is_whole`
-        what may have changed since it was told last, if that is known. The texts of messages from the UID `since` on,
-        and of those that are `wanted`, are read. Raises OSError, CorruptData, OtherBox."""
+    def found(self, look: Look) -> FoundBox:
+        """What is there, while we have the lock. Raises OSError, CorruptData, OtherBox."""
         told, self._told = self._told, None
         self.load()
         # Two changes within one tick of the clock leave one time, and nothing tells of the second later.
         self._look_twice()
         self._split_copies()
-        is_known = not is_whole and told is not None and self._is_current(told)
+        is_known = not look.is_whole and told is not None and self._is_current(told)
         self._seek(self._changed(told) if told and is_known else self._list.entries.values())
         unlisted = self._unlisted(told if is_known else None)
-        if unlisted and may_list:
+        if unlisted and look.may_list:
             new = [Entry(self.next_uid + place, base) for place, base in enumerate(sorted(unlisted))]
             self._list.append(new, self.next_uid)
             unlisted.clear()
-        reader = _Reader(since, wanted, keep)
-        found = self._found_since(told, reader) if told and is_known else self._found_whole(reader)
+        choice = TextChoice(look)
+        found = self._found_since(told, choice) if told and is_known else self._found_whole(choice)
         self._tell(unlisted)
         return found._replace(unlisted=len(unlisted), next_uid=self._used_up_to)
 
@@ -236,7 +196,7 @@ class OpenBox:
         """The UID below which a mail program may have shown all; 0 if no more than was told."""
         return 0 if self.next_uid == self._raised_to else self.next_uid
 
-    def glance(self, since: int, keep: Keep = _keep_nothing, wanted: frozenset[str] = _NONE) -> FoundBox:
+    def glance(self, look: Look, changes: Changes = _know_nothing) -> FoundBox:
         """What may have changed since it was told last, without the lock, while a Dovecot may be at it.
 
         A Dovecot puts a file into its place, then writes its line, and lines stand in the list from one moment to the
@@ -248,19 +208,21 @@ class OpenBox:
             return unsure
         for _ in range(_GLANCES):
             self._list.load()
-            self._look_twice()
+            # Of a file with a line it has been heard by now.
+            self._has_sought = False
+            self._messages.hear(changes())
             # An APPEND with a new keyword writes the name behind the line: when it is there, all is told anew.
             self._keywords.load()
             if self._list.header.guid != self.guid or not self._is_current(told):
                 break
             with suppress(FileNotFoundError):
-                return self._glanced(told, _Reader(since, wanted, keep))
+                return self._glanced(told, TextChoice(look))
         return unsure
 
-    def _glanced(self, told: _Told, reader: _Reader) -> FoundBox:
+    def _glanced(self, told: _Told, choice: TextChoice) -> FoundBox:
         """Raises FileNotFoundError if a new message gets another name at this moment."""
         unlisted = self._unlisted(told)
-        found = self._found_since(told, reader)
+        found = self._found_since(told, choice)
         # New messages are told in the order of their UIDs: whoever hears of one gives out no UID below it.
         missed = [entry.uid for entry in self._new_lines(told) if not self._messages.has(entry.base)]
         copied = [entry.uid for entry in self._copies()]
@@ -292,16 +254,16 @@ class OpenBox:
         self._told = _Told(last, self._list.whole_loads, self._names, frozenset(unlisted))
         self._messages.track()
 
-    def _found_whole(self, reader: _Reader) -> FoundBox:
+    def _found_whole(self, choice: TextChoice) -> FoundBox:
         listing = self._listed()
         found = []
         for each in listing.messages:
             guid = to_text(each.guid)
-            text = self._text_of(guid, each.path, reader.keep) if reader.wants(each.uid, guid) else None
+            text = self._text_of(guid, each.path, choice.keep) if choice.wants(each.uid, guid) else None
             found.append(Found(each.uid, guid, each.flags, text))
         return FoundBox(tuple(found), listing.carried)
 
-    def _found_since(self, told: _Told, reader: _Reader) -> FoundBox:
+    def _found_since(self, told: _Told, choice: TextChoice) -> FoundBox:
         """Messages whose files or lines are others than were told."""
         guids = {entry.guid for entry in self._changed(told)}
         there = {guid: present[0] for guid in guids if (present := self._present(stored_guid(guid)))}
@@ -310,7 +272,7 @@ class OpenBox:
             name, path, text_guid = self._messages.find(entry.base), self._messages.path(entry.base), to_text(guid)
             assert name is not None
             flags = flags_of(name.letters, self._keywords.known)
-            text = self._text_of(text_guid, path, reader.keep) if reader.wants(entry.uid, text_guid) else None
+            text = self._text_of(text_guid, path, choice.keep) if choice.wants(entry.uid, text_guid) else None
             found.append(Found(entry.uid, text_guid, flags, text))
         gone = frozenset(map(to_text, guids - there.keys()))
         return FoundBox(tuple(sorted(found)), self._carried, is_whole=False, gone=gone)

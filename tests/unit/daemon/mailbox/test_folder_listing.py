@@ -51,6 +51,8 @@ class Told:
     def shut(self, gate: bytes) -> None:
         self.gates[gate] = False
 
+    def changes(self, gate: bytes) -> None: ...
+
 
 class Rig:
     def __init__(self, layout: str = "maildir++") -> None:

@@ -18,14 +18,18 @@ ORPHANED = b"wait"
 @in_loop
 async def test_both_are_asked(tmp_path: Path) -> None:
     box = tmp_path / "box"
-    (box / "new").mkdir(parents=True)
+    for name in ("cur", "new"):
+        (box / name).mkdir(parents=True)
     room = GateRoom(tmp_path, ORPHANED, lambda: None, lambda: None)
     room.follow("1" * 32, os.fsencode(box))
     room.follow_user("alice", os.fsencode(tmp_path))
     (tmp_path / ".Work").mkdir()
     assert room.take_users() == ["alice"]
-    room.open(os.fsencode(box))
-    room.shut(os.fsencode(box))
+    gate = os.fsencode(box)
+    room.open(gate)
+    assert (room.changes(gate), room.changes(gate)) == (None, []), "while it is open"
+    room.shut(gate)
+    assert room.changes(gate) is None
     (box / "new" / "mail").write_bytes(b"x")
     assert room.take([]) == [("1" * 32, Seen(brought=True))] and room.keeper.pid != os.getpid()
     room.keeper.bye()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pyrepl.daemon.mailbox.message_files import MessageFiles
+from pyrepl.daemon.mailbox.message_files import CUR, MOST_HEARD, NEW, Change, MessageFiles
 from pyrepl.mailbox.maildir.filename import Name
 from tests.unit.daemon.mailbox.model_disk import ModelDisk
 
@@ -47,6 +47,28 @@ def test_our_changes_are_known(disk: ModelDisk, found: MessageFiles) -> None:
     found.sync()
     found.load()
     assert disk.calls == calls and found.bases() == {b"b", b"d"}
+
+
+def test_what_others_heard_of_is_believed_for_a_while(disk: ModelDisk, found: MessageFiles) -> None:
+    disk.write_new(b"/box/cur/c:2,", b"three")
+    found.hear([])
+    assert not found.has(b"c")
+    found.hear([Change(CUR, b"c:2,", True), Change(CUR, b"c:2,", False), Change(CUR, b"c:2,F", True)])
+    assert found.find(b"c") == Name(b"c", b"F"), "in their order"
+    found.hear([Change(NEW, b"unknown", False), Change(NEW, b"b", False)])
+    assert found.bases() == {b"a", b"c"}
+    for _ in range(MOST_HEARD - 3):
+        found.hear([])
+    assert not found.has(b"b")
+    found.hear([])
+    assert found.find(b"c") == Name(b"c", b"") and found.has(b"b"), "it is listed"
+    found.hear([Change(NEW, b"b", False)])
+    assert not found.has(b"b")
+    found.hear(None)
+    assert found.has(b"b")
+    disk.rename(b"/box/cur", b"/box/elsewhere")
+    with pytest.raises(FileNotFoundError):
+        found.hear([])
 
 
 def test_others_changes_are_seen(disk: ModelDisk, found: MessageFiles) -> None:

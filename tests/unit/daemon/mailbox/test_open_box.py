@@ -8,6 +8,7 @@ import random
 import pytest
 
 from pyrepl.daemon.mailbox.aside import Aside
+from pyrepl.daemon.mailbox.look import Look
 from pyrepl.daemon.mailbox.open_box import Listing, OpenBox, OtherBox
 from pyrepl.daemon.mailbox.uidlist_file import create
 from pyrepl.daemon.mailbox.uidlist_lock import UidlistLock
@@ -195,13 +196,13 @@ def test_what_has_changed_makes_of_what_was_told_what_is_there(disk: ModelDisk, 
     for number in range(60):
         for step in range(chance.randrange(3)):
             _change(chance, disk, box, 10 * number + step)
-        found = box.found(2**32, chance.random() < 0.5, is_whole=False)
+        found = box.found(Look(2**32, chance.random() < 0.5, is_whole=False))
         if found.is_whole:
             known.clear()
         assert not found.gone & {each.guid for each in found.messages}
         known = {guid: each for guid, each in known.items() if guid not in found.gone}
         known |= {each.guid: each for each in found.messages}
-        whole = _opened(disk).found(2**32, False)
+        whole = _opened(disk).found(Look(2**32, False))
         assert known == {each.guid: each for each in whole.messages}
         assert (found.keywords, found.unlisted) == (whole.keywords, whole.unlisted)
         parts += not found.is_whole
@@ -210,44 +211,44 @@ def test_what_has_changed_makes_of_what_was_told_what_is_there(disk: ModelDisk, 
 
 def test_of_what_is_new_the_texts_are_told_and_of_what_is_as_it_was_nothing(disk: ModelDisk, box: OpenBox) -> None:
     box.perform([_add("a", 1), _add("b", 2)], lambda work: b"/text")
-    assert [each.text is not None for each in box.found(2, False).messages] == [False, True]
-    assert box.found(3, False, is_whole=False).messages == ()
+    assert [each.text is not None for each in box.found(Look(2, False)).messages] == [False, True]
+    assert box.found(Look(3, False, is_whole=False)).messages == ()
     disk.write_new(b"/box/new/c", b"four")
-    found = box.found(3, True, is_whole=False)
+    found = box.found(Look(3, True, is_whole=False))
     assert [(each.uid, each.text and each.text.size) for each in found.messages] == [(3, 4)]
-    assert len(box.found(1, True, is_whole=True).messages) == 3
+    assert len(box.found(Look(1, True, is_whole=True)).messages) == 3
 
 
 def test_not_more_texts_are_read_at_once_than_a_round_can_take(
     disk: ModelDisk, box: OpenBox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pyrepl.daemon.mailbox.open_box.MOST_TEXTS", 2)
+    monkeypatch.setattr("pyrepl.daemon.mailbox.look.MOST_TEXTS", 2)
     box.perform([_add(name, uid) for uid, name in enumerate("abcde", start=1)], lambda work: b"/text")
-    whole = box.found(2, False)
+    whole = box.found(Look(2, False))
     assert [each.text is not None for each in whole.messages] == [False, True, True, False, False]
-    rest = box.found(6, False, wanted=frozenset({"d", "e"}))
+    rest = box.found(Look(6, False, wanted=frozenset({"d", "e"})))
     assert [each.text is not None for each in rest.messages] == [False, False, False, True, True]
 
 
 def test_which_uids_were_used_is_told_but_not_what_was_only_set(disk: ModelDisk, box: OpenBox) -> None:
     box.perform([_add("a", 1)], lambda work: b"/text")
-    assert box.found(1, False).next_uid == 2
+    assert box.found(Look(1, False)).next_uid == 2
     box.open_gate(200_001)
-    assert box.found(1, False, is_whole=False).next_uid == 0
+    assert box.found(Look(1, False, is_whole=False)).next_uid == 0
     disk.write_new(b"/box/new/c", b"four")
-    assert box.found(1, True, is_whole=False).next_uid == 200_002
+    assert box.found(Look(1, True, is_whole=False)).next_uid == 200_002
 
 
 def test_a_copy_within_the_mailbox_becomes_a_message_of_its_own(disk: ModelDisk, box: OpenBox) -> None:
     box.perform([_add("a", 1)], lambda work: b"/text")
-    box.found(2, True)
+    box.found(Look(2, True))
     _copy(random.Random(1), disk, box, b"copy")
     assert [message.uid for message in box.listing().messages] == [1], "without the lock"
-    assert box.glance(2).unsure
-    first, second = box.found(1, True, is_whole=False).messages
+    assert box.glance(Look(2)).unsure
+    first, second = box.found(Look(1, True, is_whole=False)).messages
     assert (first.uid, first.guid, second.uid, second.flags) == (1, "a", 2, frozenset({"\\Seen"}))
     assert second.guid != "a" and second.text == first.text
-    assert not box.found(1, True, is_whole=False).messages, "once"
+    assert not box.found(Look(1, True, is_whole=False)).messages, "once"
     box.perform([RemoveMessage("u", "b", "a")], lambda work: None)
     assert [message.guid for message in box.listing().messages] == [second.guid.encode()]
 
@@ -266,10 +267,10 @@ def test_copies_get_the_same_guids_again_after_a_crash_before_they_were_on_disk(
     for name in (b"copy", b"other"):
         _copy(random.Random(1), disk, box, name)
     torn = disk.read(b"/box/dovecot-uidlist")
-    first = _opened(disk).found(9, True)
+    first = _opened(disk).found(Look(9, True))
     disk.write_new(b"/box/before", torn)
     disk.rename(b"/box/before", b"/box/dovecot-uidlist")
-    again = _opened(disk).found(9, True)
+    again = _opened(disk).found(Look(9, True))
     assert first == again and len({each.guid for each in again.messages}) == 3
 
 
@@ -290,10 +291,10 @@ def test_a_file_that_one_listing_misses_is_not_gone(
     disk: ModelDisk, box: OpenBox, is_whole: bool, after: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     box.perform([_add("a", 1), _add("b", 2)], lambda work: b"/text")
-    box.found(3, True)
+    box.found(Look(3, True))
     disk.rename(b"/box/cur/a:2,", b"/box/cur/a:2,F")
     _missing_once(disk, b"a:2,F", after, monkeypatch)
-    found = box.found(3, True, is_whole=is_whole)
+    found = box.found(Look(3, True, is_whole=is_whole))
     assert not found.gone and found.messages[0].flags == frozenset({"\\Flagged"})
     disk.rename(b"/box/cur/a:2,F", b"/box/cur/a:2,S")
     _missing_once(disk, b"a:2,S", after, monkeypatch)
@@ -304,12 +305,12 @@ def test_a_file_that_one_listing_misses_is_not_gone(
 def test_a_glance_tells_no_message_before_one_with_a_lower_uid(disk: ModelDisk, box: OpenBox) -> None:
     """Who hears of a message gives out no UID below it: the other one would have to move."""
     box.perform([_add("a", 1)], lambda work: b"/text")
-    box.found(2, True)
+    box.found(Look(2, True))
     disk.append(b"/box/dovecot-uidlist", b"2 :b\n3 :c\n")
     disk.write_new(b"/box/cur/c:2,", b"x")
     disk.rename(b"/box/cur/a:2,", b"/box/cur/a:2,S")
-    glance = box.glance(2)
+    glance = box.glance(Look(2))
     assert glance.unsure and [each.uid for each in glance.messages] == [1]
     disk.write_new(b"/box/cur/b:2,", b"x")
-    glance = box.glance(2)
+    glance = box.glance(Look(2))
     assert not glance.unsure and [each.uid for each in glance.messages] == [1, 2, 3]
