@@ -121,11 +121,12 @@ class GateWatch:
         self._inotify.close()
 
     def _look(self) -> None:
-        """Something is there to be read. When it is news, what comes next is left for a while: it is told by then, or
-        taken together with more like it."""
+        """Something is there to be read. When somebody waits for a lock, or is done, what comes next is left for a
+        while: it is told by then, or taken together with more like it. Mail that was brought has its UID soon."""
         self._read()
         if self._seen or self._seen_users:
             self._wake()
+        if any(seen.reads or seen.released for seen in self._seen.values()):
             self._epoll.modify(self._inotify.fileno(), 0)
             self._rest = self._loop.call_later(REST_S, self._end_rest)
 

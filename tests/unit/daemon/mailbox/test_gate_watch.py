@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import errno
 import os
 import subprocess
@@ -11,6 +12,7 @@ from pathlib import Path
 import pytest
 from inotify_simple import INotify
 
+from pyrepl.daemon.mailbox import gate_watch as room
 from pyrepl.daemon.mailbox.files import DiskFiles
 from pyrepl.daemon.mailbox.gate_watch import REST_S, GateWatch
 from pyrepl.daemon.mailbox.uidlist_lock import UidlistLock
@@ -139,6 +141,24 @@ async def test_after_news_it_is_told_of_more_when_it_is_asked_or_after_a_while(t
     rig.path.write_bytes(b"1:host")
     await until(lambda: rig.woken == 2, "it wakes")
     assert time.monotonic() - began >= REST_S / 2
+    rig.watch.close()
+
+
+@in_loop
+async def test_mail_that_is_brought_keeps_nobody_from_being_heard(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(room, "REST_S", 60.0)
+    rig = Rig(tmp_path)
+    for number in (1, 2):
+        (tmp_path / "new" / f"{number}.vm").write_bytes(b"x")
+        await until(lambda number=number: rig.woken == number, "it wakes")  # type: ignore[misc]
+        assert rig.take() == [(BOX, Seen(brought=True))]
+    rig.path.write_bytes(b"1:host")
+    await until(lambda: rig.woken == 3, "it wakes")
+    rig.path.unlink()
+    await asyncio.sleep(0.05)
+    assert rig.woken == 3 and rig.take() == [(BOX, Seen(reads=True, released=True))]
     rig.watch.close()
 
 
