@@ -447,6 +447,8 @@ class Core:
             for guid in _guids(op) if not each.text else ():
                 if self.rows.home(op.user, guid) is None and (op.user, guid) not in self.texts:
                     assert op.at is not None
+                    if isinstance(op, Save) and self.merger.is_kept(op):
+                        continue
                     self.lacking[op.at] = (op.user, guid)
                     return False
         return True

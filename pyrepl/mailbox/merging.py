@@ -95,6 +95,11 @@ class Merger:
         kept = self.kept.get(box.guid)
         return max(box.uidnext, *(has.uid + 1 for has in kept.values())) if kept else box.uidnext
 
+    def is_kept(self, op: Save) -> bool:
+        """Did this op bring its message before a crash, so that the store has the text?"""
+        kept = self.kept.get(op.box.text, {}).get(op.guid)
+        return kept is not None and kept.at == op.at
+
     def apply(self, op: Op, texts: Texts, effects: Effects) -> None:
         """Apply one op that is due. An op on nothing that we know changes nothing."""
         if isinstance(op, Create):
@@ -160,6 +165,7 @@ class Merger:
         known = self.rows.message(row.box, row.guid)
         if known is None and (text is None or not self.not_killed(row.box, row.guid, row.dots)):
             self._may_place(row.box, row.guid, row.uid, Effects())
+            self._let_go_kept(row)
             self._bury(row)
             # A crash may have left it in the store, from when the op came for the first time.
             effects.works.append(RemoveMessage(user, row.box, row.guid))
@@ -207,15 +213,21 @@ class Merger:
         if gone is not None:
             row = row._replace(flags=merged(gone.flags, row.flags), modseq=max(row.modseq, gone.modseq))
         self.rows.put_message(row._replace(uid=uid))
-        what = (row.guid, uid, row.set_flags(), row.received, row.size, (text or NO_TEXT).name, row.dots[0], before)
+        # An op that comes again moves it to where clients have seen it: it never goes back.
+        shown = uid if kept is None or uid == UNPLACED else max(uid, kept.uid)
+        what = (row.guid, shown, row.set_flags(), row.received, row.size, (text or NO_TEXT).name, row.dots[0], before)
         effects.works.append(AddMessage(user, row.box, *what))
 
     def _may_place(self, guid: str, message: str, uid: int, effects: Effects) -> bool:
         """May a message get this UID here? Not below one that clients may have seen."""
         box = self.rows.box(guid)
         assert box is not None
-        was_seen = self.kept.get(guid, {}).pop(message, None)
-        if uid >= (box.uidnext if was_seen is not None and was_seen.uid == uid else self.least_uid(box)):
+        kept = self.kept.get(guid, {})
+        was_seen = kept.get(message)
+        if was_seen is not None and was_seen.uid <= uid:
+            del kept[message]
+        is_its_own = was_seen is not None and was_seen.uid >= uid
+        if uid >= (box.uidnext if is_its_own else self.least_uid(box)):
             self.rows.put_box(box._replace(uidnext=uid + 1))
             return True
         effects.unplaced.add(guid)
@@ -223,6 +235,12 @@ class Merger:
         if other is not None and other.guid != message:
             effects.burned.append((guid, uid))
         return False
+
+    def _let_go_kept(self, row: MessageRow) -> None:
+        """A message goes for which clients have seen a higher UID than it has."""
+        was_seen = self.kept.get(row.box, {}).pop(row.guid, None)
+        if was_seen is not None:
+            self._pass(row.box, was_seen.uid)
 
     def _pass(self, guid: str, uid: int) -> None:
         """Clients may have seen this UID, whether the message has it or not: nobody gets one below."""
@@ -305,6 +323,7 @@ class Merger:
             return
         gone = self.rows.gone(row.box, row.guid)
         dots = newest((*(gone.dots if gone else ()), *row.dots))
+        self._let_go_kept(row)
         self.rows.drop_message(row.box, row.guid)
         self.rows.put_gone(GoneRow(row.box, row.uid, row.guid, dots, max(row.modseq, modseq), row.flags))
         effects.works.append(RemoveMessage(user, row.box, row.guid))

@@ -40,6 +40,8 @@ FOUND = (
     3004231,
     4000372,
     4301497,
+    6006071,
+    6009660,
 )
 """Seeds of longer runs that found something."""
 MUST_HAPPEN = {

@@ -64,6 +64,16 @@ def test_a_save_without_a_text_waits_for_it() -> None:
     assert mine.causal.held == {"b": 2}
 
 
+def test_a_save_whose_text_a_crash_left_in_the_store_needs_none() -> None:
+    mine = core()
+    mine.merger.kept[GUID] = {"G1": Stored(1, (), Dot("b", 2)), "G2": Stored(2, (), Dot("b", 4))}
+    mine.hear("b", "*", CREATE.replaced(at=Dot("b", 1), modseq=1), "")
+    mine.hear("b", "*", SAVE.replaced(at=Dot("b", 2), modseq=1), "")
+    assert mine.causal.held == {"b": 2} and not mine.lacking
+    mine.hear("b", "*", SAVE.replaced(at=Dot("b", 3), modseq=1, guid="G2", uid=2), "")
+    assert mine.lacking == {Dot("b", 3): ("alice", "G2")}, "another op brought what is there"
+
+
 def test_a_uid_that_somebody_else_gave_out_is_settled_by_another_one() -> None:
     mine = core()
     mine.do([CREATE])

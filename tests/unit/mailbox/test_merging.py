@@ -232,3 +232,22 @@ def test_nothing_comes_below_what_clients_saw_before_a_crash() -> None:
     assert [(row.guid, row.uid) for row in rows.messages(GUID)] == [("G2", UNPLACED), ("G1", 9)]
     box = rows.box(GUID)
     assert box is not None and box.uidnext == 10 and merger.least_uid(box) == 13
+
+
+def test_a_message_that_an_op_moved_on_before_a_crash_stays_where_clients_have_seen_it() -> None:
+    again = save("G1", 4, Dot("c", 1), Token(1, 1))
+    expunge = Expunge(user="alice", box=BOX, guids=("G1",), kills=(Dot("a", 2),), at=Dot("b", 1), modseq=2)
+    for ops, uids in (((again,), [4]), ((expunge,), [])):
+        rows, effects = MemoryRows(), Effects()
+        merger = Merger(rows, "x")
+        merger.kept[GUID] = {"G1": Stored(4, (), Dot("a", 2))}
+        for first in (CREATE, save("G1", 3, Dot("a", 2))):
+            merger.apply(first, {"G1": Text("drop")}, effects)
+        [added] = [work for work in effects.works if isinstance(work, AddMessage)]
+        box = rows.box(GUID)
+        assert box is not None and (added.uid, merger.least_uid(box)) == (4, 5)
+        for op in ops:
+            merger.apply(op, {}, effects)
+        box = rows.box(GUID)
+        assert box is not None and [row.uid for row in rows.messages(GUID)] == uids
+        assert merger.least_uid(box) == box.uidnext == 5 and not merger.kept[GUID]
