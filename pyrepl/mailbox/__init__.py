@@ -29,6 +29,8 @@ Ops, which all nodes apply:
     merging              what they change; flags, modseqs, boxes are its rules
     core                 made, applied, kept, told
     resync               how a member gets what it missed, op by op
+    fetching             the same for texts without which ops cannot be applied
+    lost_ops             what no member has any more
     pulling, telling     the same by state, where no journal has the ops any more: who asks, and who answers
     entries, joining     what is compared, by digests; and how rows of two nodes become one
     mending              texts that the store lost, or has damaged

@@ -6,7 +6,7 @@ where it was read again and its checksums were others (scrubbing.py). A text of 
 are asked one after the other; when all that can be reached have said no, it is tried again after a pause. What is
 missing here is known until the node ends: at its next start it is told as missing, and what is damaged is found again.
 
-Not here: texts without which an op cannot be applied (resync.py).
+Not here: texts without which an op cannot be applied (fetching.py).
 """
 
 from __future__ import annotations

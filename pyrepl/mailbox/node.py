@@ -20,6 +20,7 @@ from pyrepl.mailbox.deliveries import Deliveries
 from pyrepl.mailbox.doubles import Doubles
 from pyrepl.mailbox.entries import Pages
 from pyrepl.mailbox.excluded import Excluded
+from pyrepl.mailbox.fetching import FETCH
 from pyrepl.mailbox.folders import Folders
 from pyrepl.mailbox.freshness import Freshness
 from pyrepl.mailbox.gates import Gates
@@ -33,7 +34,7 @@ from pyrepl.mailbox.modseqs import Clock
 from pyrepl.mailbox.pulling import PULL, TEXT, Only
 from pyrepl.mailbox.refusals import why_not
 from pyrepl.mailbox.renewing import Renewing
-from pyrepl.mailbox.resync import FETCH, Resync
+from pyrepl.mailbox.resync import Resync
 from pyrepl.mailbox.root import TAG as ROOT
 from pyrepl.mailbox.rows import BoxRow, Rows
 from pyrepl.mailbox.saving import Saving
@@ -223,8 +224,8 @@ class Node:
             self.core.hear(peer, tag, command, text)
         elif peer in self.core.peers and tag[0] == MEND and isinstance(command, _ANSWERS):
             self.mending.answered(peer, tag, command, text)
-        elif peer in self.core.peers and tag[0] == FETCH and isinstance(command, Ok):
-            self.resync.answered(self.core.peers[peer], tag, command, text)
+        elif peer in self.core.peers and tag[0] == FETCH and isinstance(command, _ANSWERS):
+            self.resync.fetching.answered(self.core.peers[peer], tag, command, text)
         elif peer in self.core.peers and tag[0] == TEXT and isinstance(command, _ANSWERS):
             self.resync.pulling.text_came(peer, tag, command, text)
         else:
@@ -264,7 +265,7 @@ class Node:
         elif isinstance(command, _ASKED):
             tell(self.core, peer, tag, command, self._pages)
         elif isinstance(command, Fetch):
-            self.resync.hear_fetch(peer, tag, command)
+            self.resync.fetching.hear_fetch(peer, tag, command)
         elif isinstance(command, Check):
             self.checks.hear(peer, tag, command)
         elif isinstance(command, FlagsOf):
@@ -331,7 +332,7 @@ class Node:
         if self.core.late:
             self._tell_flags()
         if self.core.lacking:
-            self.resync.fetch_lacking()
+            self.resync.fetching.ask()
         if self.aligning is not None:
             self.aligning.tick(now)
         self.checks.finish(now)

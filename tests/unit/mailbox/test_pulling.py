@@ -9,9 +9,8 @@ import pytest
 from pyrepl.mailbox.answers import No, Ok, Reason
 from pyrepl.mailbox.entries import Pages, digest, entries
 from pyrepl.mailbox.pulling import PAUSE_S, SILENT_S, SILENT_TEXT_S, Resynced
-from pyrepl.mailbox.resync import LOST_S
 from pyrepl.mailbox.sending import Notice
-from pyrepl.mailbox.verbs import Command, Entry, Expunge, Fetch, Message, Save, State, Store
+from pyrepl.mailbox.verbs import Command, Entry, Expunge, Fetch, Message, State
 from pyrepl.mailbox.words import Box, Dot, Stamp
 from tests.scenario.mailbox.cluster import Cluster, ready, save
 from tests.simulation.mailbox.memory_rows import MemoryRows
@@ -156,29 +155,6 @@ def test_a_lost_database_is_filled_again_and_its_ops_have_another_name() -> None
     held = cluster.rows["a"].held()
     assert held == cluster.rows["b"].held() and held["b"] == before and held["b~5"] >= 2
     assert cluster.views()[0] == {"INBOX/G1": (1, ("more", "work"))}
-
-
-def test_what_nobody_has_any_more_is_given_up_when_all_have_said_so() -> None:
-    cluster = apart()
-    add(cluster, ["G2", "G3"])
-    # b had begun to take these when a's disk was lost.
-    b = cluster.nodes["b"]
-    b.core.journal.reaches([Dot("a", cluster.rows["a"].held()["a"])])
-    cluster.say("m2>b 1 STORE alice INBOX uids=1 add=work")
-    cluster.crash("a")
-    cluster.lose_disk("a")
-    b.core.notices()
-    cluster.start("a")
-    cluster.run(2 * LOST_S - 2)
-    assert "ops_lost" not in [notice.name for notice in b.core.notices()]
-    assert cluster.rows["a"].held() != cluster.rows["b"].held()
-    cluster.run(5.0)
-    told = [notice.name for notice in b.core.notices()]
-    assert told.count("ops_lost") == 1
-    assert told.index("resync_by_state_done") < told.index("ops_lost"), "others may show another part of them"
-    cluster.run(5.0)
-    assert cluster.rows["a"].held() == cluster.rows["b"].held()
-    assert cluster.views() == [{"INBOX/G1": (1, ("work",))}] * 2
 
 
 def test_nothing_is_taken_from_one_who_knows_ops_of_ours_that_we_do_not() -> None:
@@ -388,43 +364,6 @@ def test_l8_a_text_that_the_member_has_damaged_is_asked_of_another(is_anywhere: 
         assert cluster.rows["b"].held() == cluster.rows["a"].held(), "it is asked again"
 
 
-def test_an_op_whose_text_nobody_has_any_more_is_given_up_and_those_behind_it_are_not() -> None:
-    cluster = ready("ab")
-    b = cluster.nodes["b"]
-    box = Box(box_of(cluster), True)
-    seq = cluster.rows["a"].held()["a"]
-    lost = Save(user="alice", box=box, uid=9, guid="G9", size=4, received=1, modseq=50, at=Dot("a", seq + 1))
-    kept = Store(user="alice", box=box, guids=("G9",), add=("work",), modseq=51, at=Dot("a", seq + 2))
-    for op in (lost, kept):
-        b.hear("a", "*", op, "", cluster.now)
-    cluster.crash("a")
-    cluster.lose_disk("a")
-    b.core.notices()
-    cluster.start("a")
-    cluster.run(2 * LOST_S - 2)
-    assert b.core.causal.held["a"] == seq and "ops_lost" not in [notice.name for notice in b.core.notices()]
-    cluster.run(6.0)
-    assert [notice.about for notice in b.core.notices() if notice.name == "ops_lost"] == [f"a:{seq + 1}"]
-    cluster.run(5.0)
-    held = cluster.rows["a"].held()
-    assert held == cluster.rows["b"].held() and held["a"] == seq + 2 and cluster.views() == [{}, {}]
-
-
-def test_of_many_texts_that_nobody_has_the_first_alone_is_waited_for() -> None:
-    cluster = ready("ab")
-    b = cluster.nodes["b"]
-    box = Box(box_of(cluster), True)
-    seq = cluster.rows["a"].held()["a"]
-    for place in range(1, 9):
-        op = Save(user="alice", box=box, uid=8 + place, guid=f"G{place + 1}", size=4, received=1, modseq=49 + place)
-        b.hear("a", "*", op.replaced(at=Dot("a", seq + place)), "", cluster.now)
-    cluster.crash("a")
-    cluster.lose_disk("a")
-    cluster.start("a")
-    cluster.run(2 * LOST_S + 15)
-    assert cluster.rows["b"].held()["a"] == cluster.rows["a"].held()["a"] == seq + 8
-
-
 def test_an_expunge_that_came_while_its_message_did_is_known_to_clients_of_other_nodes() -> None:
     cluster = apart()
     add(cluster, ["G2", "G3", "G4"])
@@ -444,20 +383,3 @@ def test_an_expunge_that_came_while_its_message_did_is_known_to_clients_of_other
     assert known(cluster)[0] == known(cluster)[1]
     gone = cluster.rows["b"].gone_since(box_of(cluster), before.highest)
     assert [(row.guid, row.uid) for row in gone] == [("G3", 3)]
-
-
-def test_an_op_without_a_text_that_came_by_state_in_part_is_given_up_once() -> None:
-    cluster = ready("ab")
-    b = cluster.nodes["b"]
-    seq = cluster.rows["a"].held()["a"]
-    box = Box(box_of(cluster), True)
-    b.core.journal.reaches([Dot("a", seq + 1)])
-    lost = Save(user="alice", box=box, uid=9, guid="G9", size=4, received=1, modseq=50, at=Dot("a", seq + 1))
-    b.hear("a", "*", lost, "", cluster.now)
-    cluster.crash("a")
-    cluster.lose_disk("a")
-    b.core.notices()
-    cluster.start("a")
-    cluster.run(2 * LOST_S + 10)
-    assert [notice.name for notice in b.core.notices()].count("ops_lost") == 1
-    assert b.core.lacking == {} and cluster.rows["a"].held() == cluster.rows["b"].held()

@@ -1,0 +1,124 @@
+"""Texts without which ops cannot be applied: who lacks one asks the other members for it by FETCH.
+
+A SAVE comes without its text where the sender has it no more, or where what it sent was damaged; a COPY never has one.
+The origin of the op is asked first, then whoever can be reached, and all again after a while.
+
+Not here: texts that come with state (pulling.py), and those of messages that are there (mending.py).
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple, final
+
+from pyrepl.mailbox.answers import No, Ok, Reason
+from pyrepl.mailbox.core import Core, Peer
+from pyrepl.mailbox.merging import NO_TEXT, Text
+from pyrepl.mailbox.verbs import Command, Fetch
+from pyrepl.mailbox.words import Dot, node_of
+
+FETCH: Final = "f"
+"""How the tags of these questions begin."""
+
+
+class _Asked(NamedTuple):
+    at: Dot
+    what: tuple[str, str]
+    peer: str
+
+
+@final
+class Fetching:
+    """The questions for texts, and who could not answer them."""
+
+    def __init__(self, core: Core) -> None:
+        self._core: Final = core
+        self._count = 0
+        self._asked: Final[dict[str, _Asked]] = {}
+        """Tag -> what was asked."""
+        self._refused: Final[dict[Dot, set[str]]] = {}
+        """Op -> who said that it has not the text."""
+        self._wrong: Final[set[tuple[Dot, str]]] = set()
+        """Ops, and who sent another text than theirs."""
+
+    def hear_fetch(self, peer: str, tag: str, fetch: Fetch) -> None:
+        home = self._core.rows.home(fetch.user, fetch.guid)
+        if home is None:
+            self._core.send(peer, No(reason=Reason.NOUID, held=self._core.journal.vector()), tag)
+            return
+        answer = Ok(size=home.size, received=home.received, sum=home.sums)
+        self._core.send(peer, answer, tag, (fetch.user, fetch.guid))
+
+    def ask(self) -> None:
+        """Ask for all that ops lack, each at one member."""
+        busy = {asked.at for asked in self._asked.values()}
+        for at, what in list(self._core.lacking.items()):
+            if what in self._core.texts or self._core.rows.home(*what) is not None:
+                del self._core.lacking[at]
+            elif at not in busy:
+                self._ask(at, what)
+
+    def _ask(self, at: Dot, what: tuple[str, str]) -> None:
+        refused = self._refused.setdefault(at, set()) | {peer for op, peer in self._wrong if op == at}
+        ups = [peer.name for peer in self._core.peers.values() if peer.is_up and peer.name not in refused]
+        if not ups:
+            return
+        origin = node_of(at.origin)
+        peer = origin if origin in ups else ups[0]
+        self._count += 1
+        tag = f"{FETCH}{self._count}"
+        self._asked[tag] = _Asked(at, what, peer)
+        self._core.send(peer, Fetch(user=what[0], guid=what[1]), tag)
+
+    def answered(self, peer: Peer, tag: str, answer: Command, text: str) -> None:
+        """The answer to a question, which may be forgotten by now, and the drop file of its text."""
+        asked = self._asked.pop(tag, None)
+        if asked is None:
+            self._core.let_go(text)
+        elif self._core.causal.has(asked.at):
+            # What the op did came by state meanwhile.
+            self._core.let_go(text)
+            self._refused.pop(asked.at, None)
+        else:
+            self._take(peer, asked, answer, text)
+
+    def _take(self, peer: Peer, asked: _Asked, answer: Command, text: str) -> None:
+        if isinstance(answer, Ok):
+            self._core.let_go((self._core.texts.get(asked.what) or NO_TEXT).name)
+            self._core.texts[asked.what] = Text(text, answer.size or 0, answer.received or 0, answer.sum)
+        elif isinstance(answer, No):
+            self._refused.setdefault(asked.at, set()).add(peer.name)
+            if answer.reason is Reason.FAILED:
+                self._wrong.add((asked.at, peer.name))
+            held = {dot.origin: dot.seq for dot in answer.held}
+            if held.get(asked.at.origin, 0) >= asked.at.seq:
+                # It applied the op, and has no such message any more: the message was expunged.
+                self._core.texts[asked.what] = None
+        if asked.what in self._core.texts:
+            self._refused.pop(asked.at, None)
+            self._core.lacking.pop(asked.at, None)
+            self._core.drain()
+
+    def link_down(self, peer: str) -> None:
+        for tag in [tag for tag, asked in self._asked.items() if asked.peer == peer]:
+            del self._asked[tag]
+
+    def forget_refusals(self) -> None:
+        """Whoever had not the text may have it by now."""
+        self._refused.clear()
+
+    def forgive(self) -> None:
+        """Whoever sent a damaged text may have mended it."""
+        self._wrong.clear()
+
+    def nobody_has(self) -> list[Dot]:
+        """Ops that came without their texts, which no member has, as none has applied these ops: the disk of their
+        origin is gone. It says so only of texts that all members were asked for."""
+        peers = self._core.peers.values()
+        names = {peer.name for peer in peers}
+        return [
+            at
+            for at in sorted(self._core.lacking)
+            if self._refused.get(at, set()) >= names
+            and not any((at, name) in self._wrong for name in names)
+            and all(peer.held.get(at.origin, 0) < at.seq for peer in peers)
+        ]
