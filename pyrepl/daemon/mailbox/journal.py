@@ -80,7 +80,8 @@ class Journal:
         found = self._database.rows(
             "SELECT place, origin, seq, length(CAST(line AS BLOB)) FROM ops"
             " WHERE place < (SELECT max(place) FROM ops) ORDER BY place LIMIT ?",
-            _AT_ONCE,
+            # So many are enough, since each counts more than ROW_BYTES.
+            min(excess // ROW_BYTES + 1, _AT_ONCE),
         )
         for place, origin, seq, size in found:
             if excess <= 0:
