@@ -198,12 +198,15 @@ class Core:
             self._works.extend(recovery.works)
             self.merger.kept.update(recovery.kept)
             self._notices.extend(recovery.notices)
+            for row in recovery.aside:
+                self.rows.put_message(row._replace(uid=UNPLACED))
+                self.unsettled.add(row.box)
+            for move in recovery.moves:
+                self.do([move])
             for guid, uid in recovery.passed.items():
                 box = self.rows.box(guid)
                 assert box is not None
                 self.pass_uids(box, uid)
-            for move in recovery.moves:
-                self.do([move])
             for store in recovery.stores:
                 self.adopt_flags([store])
 

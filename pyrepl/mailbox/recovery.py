@@ -10,6 +10,7 @@ unmounted disk, a new database beside full Maildirs), and must neither remove ma
 | a message | none, brought by no op | it stays, and is told as unknown; with gates a mail program saved it |
 | a message | expunged under this UID | it goes |
 | a message | under a lower UID | clients have seen the higher one: it moves everywhere; with gates as if saved again |
+| a message kept aside | under a UID | it gets it; one that clients have seen here is changed for another |
 | a mailbox | deleted, or none and made by a work | as its messages: it goes, stays, or is told as unknown |
 | a deleted mailbox that lived again | and a message by an op of our own | the UID is passed over there too |
 | a higher next UID | none that explains it | it is passed over |
@@ -32,6 +33,7 @@ from pyrepl.mailbox.rows import UNPLACED, BoxRow, MessageRow, Rows
 from pyrepl.mailbox.sending import Notice
 from pyrepl.mailbox.store import (
     MakeBox,
+    MoveMessage,
     RemoveBox,
     RemoveMessage,
     RenameBox,
@@ -49,7 +51,8 @@ from pyrepl.mailbox.words import Dot
 class Recovery(NamedTuple):
     """Works that make the store what the rows say; mailbox -> the last UID that was shown and is to be passed; what is
     unknown or missing, for people; mailbox -> message, of those that stay as their ops come again; what mail programs
-    did to flags; and messages that the store has moved."""
+    did to flags; messages that the store has moved, in the order of their UIDs; and rows of messages that are aside in
+    the store, and cannot have their UID any more."""
 
     works: list[Work]
     passed: dict[str, int]
@@ -57,6 +60,7 @@ class Recovery(NamedTuple):
     kept: dict[str, dict[str, Stored]]
     stores: list[Store]
     moves: list[Renumber]
+    aside: list[MessageRow]
 
 
 def works_at_start(
@@ -64,7 +68,7 @@ def works_at_start(
 ) -> Recovery:
     """`stored`: GUID -> mailbox, of one user whose Maildir is there; `origin` is our name in dots. `has_gates`: what
     was made, renamed, deleted and subscribed is left to whoever compares folders."""
-    found = Recovery([], {}, [], {}, [], [])
+    found = Recovery([], {}, [], {}, [], [], [])
     held = rows.held()
     stored = {guid: _without_committed(rows, there, held) for guid, there in stored.items()}
     shown = view(rows, user)
@@ -158,6 +162,10 @@ def _compare_messages(rows: Rows, origin: str, box: BoxRow, there: StoredBox, fo
         if row is not None:
             if has.uid != UNPLACED:
                 changes.note(row, _settled(box.user, row, has, there.unsure, found))
+            elif UNPLACED < row.uid < there.next_uid:
+                found.aside.append(row)
+            elif row.uid != UNPLACED:
+                found.works.append(MoveMessage(box.user, box.guid, guid, row.uid, row.set_flags()))
             is_passed = has.uid not in (row.uid, UNPLACED)
             if is_passed and UNPLACED < row.uid < has.uid and not has_gates:
                 found.moves.append(_moved(box, row, has.uid))
@@ -173,6 +181,7 @@ def _compare_messages(rows: Rows, origin: str, box: BoxRow, there: StoredBox, fo
                 found.kept.setdefault(box.guid, {})[guid] = _kept(there, guid)
         if is_passed and has.uid >= box.uidnext:
             found.passed[box.guid] = max(has.uid, found.passed.get(box.guid, 0))
+    found.moves.sort(key=lambda move: (move.box.text, move.to))
     _compare_flags(box, there, changes, found)
     missing = sum(1 for row in rows.messages(box.guid) if row.uid != UNPLACED and row.guid not in there.messages)
     for what, count in (("mail_unknown", unknown), ("mail_missing", missing)):

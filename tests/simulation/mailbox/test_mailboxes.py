@@ -42,6 +42,7 @@ FOUND = (
     4301497,
     6006071,
     6009660,
+    8000338,
 )
 """Seeds of longer runs that found something."""
 MUST_HAPPEN = {

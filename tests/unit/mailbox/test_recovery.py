@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
+from pyrepl.mailbox.core import Core
 from pyrepl.mailbox.flag_changes import GUARD
 from pyrepl.mailbox.recovery import works_at_start
-from pyrepl.mailbox.rows import BoxRow, GoneRow, MessageRow
+from pyrepl.mailbox.rows import UNPLACED, BoxRow, GoneRow, MessageRow
 from pyrepl.mailbox.sending import Notice
-from pyrepl.mailbox.store import MakeBox, RemoveBox, RemoveMessage, RenameBox, SetFlags, Stored, StoredBox, SubscribeBox
+from pyrepl.mailbox.store import (
+    MakeBox,
+    MoveMessage,
+    RemoveBox,
+    RemoveMessage,
+    RenameBox,
+    SetFlags,
+    Stored,
+    StoredBox,
+    SubscribeBox,
+)
 from pyrepl.mailbox.verbs import Renumber
 from pyrepl.mailbox.words import Box, Dot, Register, Stamp, Token
 from tests.simulation.mailbox.memory_rows import MemoryRows
@@ -104,6 +115,25 @@ def test_a_number_that_a_crash_forgot_may_have_been_taken_by_another_op() -> Non
     messages = {"G1": Stored(1, ("\\Seen",)), "G7": Stored(7, (), Dot("a", 2))}
     found = works_at_start(made, "alice", "a", {"g1": StoredBox("INBOX", False, messages)})
     assert (found.works, found.notices) == ([RemoveMessage("alice", "g1", "G7")], [])
+
+
+def test_a_message_that_is_aside_gets_its_uid_or_another_if_clients_have_seen_that() -> None:
+    there = StoredBox("INBOX", False, {"G1": Stored(0, ())}, next_uid=1)
+    found = works_at_start(rows(), "alice", "a", {"g1": there})
+    assert (found.works, found.aside) == ([MoveMessage("alice", "g1", "G1", 1, ("\\Seen",))], [])
+    found = works_at_start(rows(), "alice", "a", {"g1": there._replace(next_uid=2)})
+    assert (found.works, [row.guid for row in found.aside]) == ([], ["G1"])
+
+
+def test_messages_that_the_store_has_moved_keep_what_clients_have_seen() -> None:
+    core = Core("a", rows(), ("b",))
+    core.rows.put_message(MessageRow("g1", "G0", 2, Token(1, 0), (Dot("a", 2),), 1, 1))
+    core.rows.put_message(MessageRow("g1", "G5", 4, Token(1, 0), (Dot("a", 3),), 1, 1))
+    messages = {"G0": Stored(8, ()), "G1": Stored(7, ("\\Seen",)), "G5": Stored(0, ())}
+    core.recover({"alice": {"g1": StoredBox("INBOX", False, messages, next_uid=9)}})
+    assert {row.guid: row.uid for row in core.rows.messages("g1")} == {"G0": 8, "G1": 7, "G5": UNPLACED}
+    box = core.rows.box("g1")
+    assert box is not None and box.uidnext == 9 and core.unsettled == {"g1"}
 
 
 def test_mail_that_no_work_brought_stays() -> None:
