@@ -29,7 +29,7 @@ from pyrepl.mailbox.gates import Seen
 WATCHES: Final = 2
 """For one mailbox."""
 REST_S: Final = 0.005
-"""So long after news nobody is woken for more: one mail makes many events, and mails come by many. Who asks is told."""
+"""So long after a Dovecot was done nobody is woken: one mail makes many events, and mails come by many."""
 _LOCK: Final = NAME.decode()
 _STALE: Final = STALE.decode()
 # Plain numbers: an operation on the enum's members takes twenty times as long, for each event.
@@ -101,6 +101,9 @@ class GateWatch:
         self._read()
         if self._seen_users:
             self._wake()
+        if ours:
+            # Who waits at a gate that was shut just now is heard at once.
+            self._end_rest()
         seen, self._seen = self._seen, {}
         for box in ours:
             if box in seen:
@@ -114,23 +117,25 @@ class GateWatch:
         return sorted(seen)
 
     def close(self) -> None:
-        if self._rest is not None:
-            self._rest.cancel()
+        self._end_rest()
         self._loop.remove_reader(self._epoll.fileno())
         self._epoll.close()
         self._inotify.close()
 
     def _look(self) -> None:
-        """Something is there to be read. When somebody waits for a lock, or is done, what comes next is left for a
-        while: it is told by then, or taken together with more like it. Mail that was brought has its UID soon."""
+        """Something is there to be read. When a Dovecot is done, what comes next is left for a while, to be taken
+        together. Not so when one waits for a lock, or brings mail: it is done soon, and others may wait for that."""
         self._read()
         if self._seen or self._seen_users:
             self._wake()
-        if any(seen.reads or seen.released for seen in self._seen.values()):
+        if any(seen.released for seen in self._seen.values()):
             self._epoll.modify(self._inotify.fileno(), 0)
             self._rest = self._loop.call_later(REST_S, self._end_rest)
 
     def _end_rest(self) -> None:
+        if self._rest is not None:
+            self._rest.cancel()
+            self._rest = None
         self._epoll.modify(self._inotify.fileno(), select.EPOLLIN)
 
     def _read(self) -> None:
