@@ -21,6 +21,7 @@ from pyrepl.frozen import Frozen
 from pyrepl.mailbox.answers import No, Ok, Reason
 from pyrepl.mailbox.codec import UNTAGGED, encode
 from pyrepl.mailbox.verbs import Command, RootClaim, RootPing
+from pyrepl.mailbox.words import Box
 
 PIECE_BYTES: Final = 256 * 1024
 """Of a text, at most, that is asked for at once."""
@@ -34,9 +35,11 @@ TextOf: TypeAlias = tuple[str, str]
 
 
 class TextWanted(Frozen):
-    """A text's turn has come: answer by `text_is` or `text_is_gone`."""
+    """A text's turn has come: answer by `text_is` or `text_is_gone`. `box`: the GUID of the mailbox that the message
+    was put into, and may not be in any more; "" if the line does not say."""
 
     text_of: TextOf
+    box: str = ""
 
 
 class PieceWanted(Frozen):
@@ -54,6 +57,11 @@ class _Item(NamedTuple):
     tag: str
     command: Command
     text_of: TextOf | None
+
+
+def _put_into(command: Command) -> str:
+    box = command.__dict__.get("box")
+    return box.text if isinstance(box, Box) and box.is_guid else ""
 
 
 def overtakes(command: Command) -> bool:
@@ -102,7 +110,7 @@ class Outgoing:
         while self._items and not self._left and size < room:
             item = self._items[0]
             if item.text_of is not None:
-                self._wish(TextWanted(item.text_of))
+                self._wish(TextWanted(item.text_of, _put_into(item.command)))
                 break
             self._pop()
             out.append(item.line)

@@ -25,7 +25,7 @@ from pyrepl.errors import PyreplError
 from pyrepl.mailbox.answers import Bad, No, Ok, Reason
 from pyrepl.mailbox.codec import UNTAGGED
 from pyrepl.mailbox.node import Node
-from pyrepl.mailbox.outgoing import TextOf, overtakes
+from pyrepl.mailbox.outgoing import TextOf, TextWanted, overtakes
 from pyrepl.mailbox.peer_link import PeerLink
 from pyrepl.mailbox.sending import Counted, Notice, Reply, Send
 from pyrepl.mailbox.talk import Came, Lost, Opened
@@ -243,19 +243,19 @@ class Conns:
             peer = conn.talk.peer
             self.keeping.driver.tell(lambda node, now: node.core.wrong_text(peer, why))
 
-    def wants_text(self, conn: TalkConn, text_of: TextOf) -> None:
-        fresh = self._fresh(text_of)
+    def wants_text(self, conn: TalkConn, wanted: TextWanted) -> None:
+        fresh = self._fresh(wanted.text_of)
         if fresh is not None:
             conn.text_is(len(fresh))
             return
-        self._ask(text_of, lambda store: self._size(store, text_of), conn.text_is, None)
+        self._ask(wanted.text_of, lambda store: self._size(store, wanted), conn.text_is, None)
 
-    def wants_piece(self, conn: TalkConn, text_of: TextOf, start: int, size: int) -> None:
-        fresh = self._fresh(text_of)
+    def wants_piece(self, conn: TalkConn, wanted: TextWanted, start: int, size: int) -> None:
+        fresh = self._fresh(wanted.text_of)
         if fresh is not None:
             conn.add_piece(fresh[start : start + size])
             return
-        self._ask(text_of, lambda store: self._piece(store, text_of, start, size), conn.add_piece, b"")
+        self._ask(wanted.text_of, lambda store: self._piece(store, wanted, start, size), conn.add_piece, b"")
 
     def lost(self, conn: TalkConn, lost: Lost) -> None:
         self.all.discard(conn)
@@ -392,13 +392,13 @@ class Conns:
         workers = None if self.keeping is None else self.keeping.workers
         return None if workers is None else workers.fresh(text_of)
 
-    def _size(self, store: NodeStore, text_of: TextOf) -> int | None:
-        path = store.readable_text(*text_of)
+    def _size(self, store: NodeStore, wanted: TextWanted) -> int | None:
+        path = store.readable_text(*wanted.text_of, wanted.box)
         found = None if path is None else self._files.stat(path)
         return None if found is None else found.size
 
-    def _piece(self, store: NodeStore, text_of: TextOf, start: int, size: int) -> bytes:
-        path = store.readable_text(*text_of)
+    def _piece(self, store: NodeStore, wanted: TextWanted, start: int, size: int) -> bytes:
+        path = store.readable_text(*wanted.text_of, wanted.box)
         if path is None:
-            raise PyreplError(f"{text_of[1]} is gone")
+            raise PyreplError(f"{wanted.text_of[1]} is gone")
         return self._files.read_part(path, start, size)

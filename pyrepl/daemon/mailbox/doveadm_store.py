@@ -135,8 +135,9 @@ class DoveadmStore:
         """Raises DoveadmError, OSError."""
         return self._text(self._mail(user), user, guid) is not None
 
-    def readable_text(self, user: str, guid: str) -> bytes | None:
-        """Where Dovecot cannot be asked, or has not got it yet, as it came. Raises OSError."""
+    def readable_text(self, user: str, guid: str, box: str) -> bytes | None:
+        """Dovecot finds it in whatever mailbox. Where it cannot be asked, or has not got it yet, as it came. Raises
+        OSError."""
         try:
             found = self._text(self._mail(user), user, guid)
         except DoveadmError:

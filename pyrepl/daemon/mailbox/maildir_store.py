@@ -248,9 +248,9 @@ class MaildirStore:
         """As `texts`, of one message; None if it is nowhere."""
         return self.texts(user, [guid], but).get(guid)
 
-    def texts(self, user: str, guids: Iterable[str], but: bytes = b"") -> dict[str, bytes]:
-        """The paths of messages' texts, from any mailbox of the user but the one with the GUID `but`. Raises NotThere,
-        OSError, CorruptData."""
+    def texts(self, user: str, guids: Iterable[str], but: bytes = b"", first: bytes = b"") -> dict[str, bytes]:
+        """The paths of messages' texts, from any mailbox of the user but the one with the GUID `but`; where they are
+        most likely, in `first`, if that is said. Raises NotThere, OSError, CorruptData."""
         boxes, wanted = self._asked(user), list(guids)
         found: dict[str, bytes] = {}
 
@@ -260,20 +260,22 @@ class MaildirStore:
             found.update({guid: path for guid, path in zip(wanted, paths, strict=True) if path is not None})
             wanted = [guid for guid in wanted if guid not in found]
 
-        last = next((box for name, box in reversed(self._open) if name == user and box != but), None)
-        if last is not None and wanted:
-            # Who is told many texts is told those of one mailbox after the other.
+        if not first:
+            # Who asks for many texts asks for those of one mailbox after the other.
+            first = next((box for name, box in reversed(self._open) if name == user and box != but), b"")
+        if first and wanted:
             with suppress(*TROUBLE):
-                look(last)
+                look(first)
         for place in boxes.places() if wanted else ():
             if wanted and place.guid != but:
                 look(place.guid)
         return found
 
-    def readable_text(self, user: str, guid: str) -> bytes | None:
-        """As `text`; where that cannot be read, or its mailbox was not written yet, as it came. Raises OSError."""
+    def readable_text(self, user: str, guid: str, box: str) -> bytes | None:
+        """As `text`, and `box` is looked at first; where that cannot be read, or its mailbox was not written yet, as it
+        came. Raises OSError."""
         try:
-            found = self.text(user, guid)
+            found = self.texts(user, [guid], first=box.encode()).get(guid)
         except TROUBLE:
             found = None
         return found or self.drop.find(guid)

@@ -46,5 +46,6 @@ class NodeStore(MessageStore, Protocol):
     def users(self) -> list[str]:
         """Who has mail here. Raises NotThere, OSError."""
 
-    def readable_text(self, user: str, guid: str) -> bytes | None:
-        """The path of a message's text, from whatever has it; None if it is nowhere. Raises OSError."""
+    def readable_text(self, user: str, guid: str, box: str) -> bytes | None:
+        """The path of a message's text, from whatever has it; None if it is nowhere. `box`: the mailbox that probably
+        has it, "" if nobody knows. Raises OSError."""

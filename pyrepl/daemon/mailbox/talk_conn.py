@@ -46,10 +46,10 @@ class Owner(Protocol):
     def wrong_text(self, conn: TalkConn, why: str) -> None:
         """A node sent a text that is not what its line says; it is heard without it."""
 
-    def wants_text(self, conn: TalkConn, text_of: TextOf) -> None:
+    def wants_text(self, conn: TalkConn, wanted: TextWanted) -> None:
         """Tell `conn.text_is` how large the text is, or None."""
 
-    def wants_piece(self, conn: TalkConn, text_of: TextOf, start: int, size: int) -> None:
+    def wants_piece(self, conn: TalkConn, wanted: TextWanted, start: int, size: int) -> None:
         """Give `conn.add_piece` these bytes of a text."""
 
     def lost(self, conn: TalkConn, lost: Lost) -> None: ...
@@ -84,7 +84,7 @@ class TalkConn:
         self._under_way = 0
         """Commands that the owner has, and the node has not heard yet."""
         self._is_paused = False
-        self._sending: tuple[TextOf, int] | None = None
+        self._sending: tuple[TextWanted, int] | None = None
         """The text that goes out, and its next byte."""
         self._is_working = False
         self._close_by: float | None = None
@@ -197,8 +197,8 @@ class TalkConn:
             last.is_all_here = event.is_last
             last.coming.add(event.data, event.is_last)
         elif isinstance(event, TextWanted):
-            self._sending = event.text_of, 0
-            self._owner.wants_text(self, event.text_of)
+            self._sending = event, 0
+            self._owner.wants_text(self, event)
         elif isinstance(event, PieceWanted):
             assert self._sending is not None
             self._owner.wants_piece(self, *self._sending, event.size)

@@ -36,6 +36,16 @@ def test_a_text_comes_when_it_is_its_turn() -> None:
     assert out.waiting_bytes == 0
 
 
+def test_a_text_is_wanted_with_the_mailbox_that_it_was_put_into() -> None:
+    out = Outgoing()
+    out.add(SAVE.replaced(box=Box("1" * 32, is_guid=True)), "7", ("alice", "G1"))
+    assert out.take(ROOM) == [] and out.wishes() == [TextWanted(("alice", "G1"), "1" * 32)]
+    out.text_is_gone()
+    out.add(FETCHED, "8", ("alice", "G1"))
+    out.take(ROOM)
+    assert out.wishes() == [TextWanted(("alice", "G1"))]
+
+
 def test_what_leases_are_about_overtakes_all_but_the_text_that_is_under_way() -> None:
     ping, answer = RootPing(epoch=4, node="a", root="a"), Ok(epoch=4, left=10)
     out = Outgoing()

@@ -183,7 +183,7 @@ def test_where_doveadm_fails_nothing_is_concluded(rig: DoveadmRig) -> None:
     )
     result = rig.outcome(add)
     assert result.outcome is Outcome.FAILED and "disk full" in result.reason
-    assert rig.store.readable_text(USER, "G2") is not None, "as it came"
+    assert rig.store.readable_text(USER, "G2", "") is not None, "as it came"
     rig.fake.refuse("")
     [again] = rig.store.try_again([add])
     assert again.outcome is Outcome.DONE
@@ -197,11 +197,11 @@ def test_texts_go_out(rig: DoveadmRig) -> None:
     rig.tell(rig.add("G1", 5), rig.add("G2", UNPLACED, text=b"aside\n"))
     rig.store.clear({"b": 9}, frozenset())
     for guid, text in (("G1", HELLO), ("G2", b"aside\n")):
-        path = rig.store.readable_text(USER, guid)
+        path = rig.store.readable_text(USER, guid, "")
         assert path is not None and Path(path.decode()).read_bytes() == text and rig.store.has_text(USER, guid)
-    assert not rig.store.has_text(USER, "G9") and rig.store.readable_text(USER, "G9") is None
+    assert not rig.store.has_text(USER, "G9") and rig.store.readable_text(USER, "G9", "") is None
     asked = len(rig.fake.asked())
-    rig.store.readable_text(USER, "G1")
+    rig.store.readable_text(USER, "G1", "")
     assert len(rig.fake.asked()) == asked, "it is a file for a while"
 
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 
 from pyrepl.daemon.mailbox.maildir_store import MOST_OPEN, MaildirStore
 from pyrepl.daemon.mailbox.maildirs_place import MARKER, NotThere
+from pyrepl.daemon.mailbox.open_box import OpenBox
 from pyrepl.daemon.mailbox.user_boxes import UserBoxes
 from pyrepl.daemon.mailbox.user_folders import Place
 from pyrepl.errors import CorruptData
@@ -340,3 +343,25 @@ def test_texts_of_one_mailbox_after_the_other_need_no_look_into_all(
     monkeypatch.setattr(UserBoxes, "places", counted)
     assert store.text(USER, "G2") is not None and store.text(USER, "G1") is not None and scans == []
     assert store.text(USER, "G3") is None and scans == [1]
+
+
+def test_a_text_is_looked_for_first_where_it_was_put(
+    store: MaildirStore, disk: ModelDisk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tell(store, make_box(), make_box(WORK_ID, "Work"))
+    tell(store, add(store, "G1", 1, b"one"), add(store, "G2", 1, b"two", box=WORK_ID))
+    looked: list[bytes] = []
+    texts = OpenBox.texts
+
+    def counted(box: OpenBox, guids: Sequence[str]) -> list[bytes | None]:
+        looked.append(box.guid)
+        return texts(box, guids)
+
+    monkeypatch.setattr(OpenBox, "texts", counted)
+    for guid, box in (("G1", INBOX_ID), ("G2", WORK_ID), ("G1", INBOX_ID)):
+        assert store.readable_text(USER, guid, box) is not None
+    assert looked == [INBOX_ID.encode(), WORK_ID.encode(), INBOX_ID.encode()]
+    path = store.readable_text(USER, "G2", INBOX_ID)
+    assert path is not None and disk.read(path) == b"two", "it is elsewhere by now"
+    assert store.readable_text(USER, "G2", "3" * 32) == path, "that mailbox is gone"
+    assert store.readable_text(USER, "G2", "") == path

@@ -12,7 +12,7 @@ from pyrepl.daemon.mailbox.text_writer import ComingText, TextWriter
 from pyrepl.daemon.wires.plain_wire import PlainWire
 from pyrepl.mailbox.answers import Ok
 from pyrepl.mailbox.mail_conn import MailConn
-from pyrepl.mailbox.outgoing import TextOf
+from pyrepl.mailbox.outgoing import TextWanted
 from pyrepl.mailbox.talk import Came, Lost, Opened, TalkOptions, TextCame
 from pyrepl.mailbox.verbs import Command, RootPing, Save
 from pyrepl.mailbox.words import Box, Dot
@@ -52,10 +52,10 @@ class Owner:
     def wrong_text(self, conn: TalkConn, why: str) -> None:
         self.told.append("wrong text")
 
-    def wants_text(self, conn: TalkConn, text_of: TextOf) -> None:
+    def wants_text(self, conn: TalkConn, wanted: TextWanted) -> None:
         conn.text_is(len(self.fetched) or None)
 
-    def wants_piece(self, conn: TalkConn, text_of: TextOf, start: int, size: int) -> None:
+    def wants_piece(self, conn: TalkConn, wanted: TextWanted, start: int, size: int) -> None:
         asyncio.get_running_loop().call_soon(conn.add_piece, self.fetched[start : start + size])
 
     def lost(self, conn: TalkConn, lost: Lost) -> None:
@@ -165,7 +165,7 @@ async def test_texts_that_are_at_hand_go_out_at_once() -> None:
     rig = Rig()
     await rig.heard(1)
     rig.owner.fetched = b"text"
-    rig.owner.wants_piece = lambda conn, text_of, start, size: conn.add_piece(b"text")  # type: ignore[method-assign]
+    rig.owner.wants_piece = lambda conn, wanted, start, size: conn.add_piece(b"text")  # type: ignore[method-assign]
     for number in range(2000):
         rig.conn.talk.say(Ok(size=4), f"{number}", 0.0, ("alice", "G"))
     rig.conn.work()
