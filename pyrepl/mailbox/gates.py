@@ -231,6 +231,9 @@ class Gates:
             else:
                 # A Dovecot gives it a UID and releases the lock in a moment; others bring mail and do neither.
                 gate.again_at = min(gate.again_at, now + BUSY_S)
+        if gate.state is GateState.OPEN:
+            # It may be looked at, or shut, at once. A gate is opened in another round, when its LOCK is on disk.
+            self._review_open(gate, now)
         self._active.add(box)
 
     def worked(self, works: Sequence[Work], now: float) -> None:

@@ -232,7 +232,6 @@ class Driver:
         for user in self._watch.take_users():
             folders.seen(user, self._now())
         self._tell_seen(gates, self._watch.take([]))
-        gates.tick(self._now())
         orders, listings = gates.orders(self.standing, self._now()), folders.orders(self.standing, self._now())
         looked = await self._owing.look(orders, listings)
         shut = [order.box for order in orders if order.work is GateWork.SHUT]

@@ -159,11 +159,19 @@ def test_what_dovecot_saved_goes_out_under_the_mastership() -> None:
     assert rig.orders[0].may_list and rig.state() is GateState.OPEN
 
 
+def test_what_a_dovecot_has_done_is_looked_at_at_once_and_who_waits_is_let_in_when_the_lock_is_on_disk() -> None:
+    rig = Rig()
+    rig.gates.seen(GUID, READS, rig.now)
+    assert rig.round() == [] and rig.state() is GateState.OPENING
+    rig.settle()
+    rig.gates.seen(GUID, RELEASED, rig.now)
+    assert [order.work for order in rig.gates.orders((), rig.now)] == [GateWork.GLANCE]
+
+
 def test_what_a_glance_cannot_tell_is_looked_at_under_the_lock() -> None:
     rig = Rig()
     rig.see(READS)
     rig.gates.seen(GUID, RELEASED, rig.now)
-    rig.round()
     [glance] = rig.round(GateResult(mail(1)._replace(is_whole=False, unsure=True)))
     assert glance.work is GateWork.GLANCE and rig.messages() == {1: "G1"}, "what it told is so"
     assert rig.round() == [] and rig.gates.unlooked(0)
@@ -258,7 +266,6 @@ def test_a_lock_file_that_dovecot_has_is_asked_for_again_soon() -> None:
     rig = Rig()
     rig.see(READS)
     rig.gates.seen(GUID, RELEASED, rig.now)
-    rig.round()
     [look] = rig.round(GateResult(is_busy=True))
     assert look.work is GateWork.GLANCE and rig.round() == []
     rig.now += BUSY_S
@@ -323,7 +330,6 @@ def test_of_unexpected_messages_more_is_asked() -> None:
     rig.see(READS)
     rig.found = FoundBox((Found(1, "G1", frozenset()),))
     rig.gates.seen(GUID, RELEASED, rig.now)
-    rig.round()
     [first] = rig.round()
     rig.found = mail(1)
     [second] = rig.round()
@@ -430,7 +436,6 @@ def test_a_mailbox_is_told_whole_until_the_rows_have_all_of_it() -> None:
     assert looks() == [False], "it was whole when the gate was shut"
     rig.found = FoundBox((), is_whole=False, gone=frozenset({"G1", "G2", "G3", "G4"}))
     rig.gates.seen(GUID, RELEASED, rig.now)
-    rig.round()
     [part] = rig.round()
     rig.found = mail(5)
     [whole] = rig.round()
@@ -439,7 +444,6 @@ def test_a_mailbox_is_told_whole_until_the_rows_have_all_of_it() -> None:
     rig.found = mail(1, 2, 3, 4, 5)
     assert looks() == [True] and looks() == [False]
     rig.gates.seen(GUID, RELEASED, rig.now)
-    rig.round()
     rig.round(GateResult(why="no disk"))
     rig.now += RETRY_S
     assert [order.is_whole for order in rig.round()] == [True], "what was told may have been lost"

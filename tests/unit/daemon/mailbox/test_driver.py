@@ -172,13 +172,18 @@ async def test_a_round_looks_at_what_it_hears_of(tmp_path: Path, monkeypatch: py
     rig.create()
     await rig.driver.round()
     guid = rig.driver.node.core.rows.boxes("alice")[0].guid
-    await rig.driver.round()
-    assert orders == [GateWork.SHUT] and watch.asked[-2:] == [[], [guid]], "who read that lock file was this node"
-    for seen, work in ((Seen(reads=True), GateWork.OPEN), (Seen(released=True), GateWork.GLANCE)):
-        watch.seen = [(guid, seen)]
-        watch.asked.clear()
+    for _ in range(2):
         await rig.driver.round()
-        assert orders[-1] is work and watch.asked == [[]], "what comes meanwhile is left to the watch"
+    assert orders == [GateWork.SHUT] and watch.asked[-2:] == [[], [guid]], "who read that lock file was this node"
+    watch.seen = [(guid, Seen(reads=True))]
+    await rig.driver.round()
+    assert orders == [GateWork.SHUT], "a LOCK is on disk before the gate is opened"
+    await rig.driver.round()
+    assert orders == [GateWork.SHUT, GateWork.OPEN]
+    watch.seen = [(guid, Seen(released=True))]
+    watch.asked.clear()
+    await rig.driver.round()
+    assert orders[2:] == [GateWork.GLANCE] and watch.asked == [[]], "what comes meanwhile is left to the watch"
     gates = rig.driver.node.gates
     assert gates is not None
     news, heard = gates.news, list[int]()
