@@ -42,7 +42,7 @@ class GateTrigger(enum.StrEnum):
     WANT = "want"
     """A Dovecot waits, or mail lies there that has no UID."""
     REFUSED = "refused"
-    """The mastership could not be had in time."""
+    """The mastership could not be had in time, or has ended already."""
     GRANTED = "granted"
     """The mastership is here."""
     LOOK = "look"
@@ -66,6 +66,7 @@ GATE: Final[Table[GateState, GateTrigger]] = Table(
         (_S.WANTED, _T.REFUSED): _S.SHUT,
         (_S.WANTED, _T.GRANTED): _S.OPENING,
         (_S.OPENING, _T.DONE): _S.OPEN,
+        (_S.OPENING, _T.REFUSED): _S.SHUT,
         (_S.OPEN, _T.LOOK): _S.LOOKING,
         (_S.LOOKING, _T.DONE): _S.OPEN,
         (_S.OPEN, _T.CLOSE): _S.SHUTTING,

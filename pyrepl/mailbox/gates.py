@@ -367,6 +367,8 @@ class Gates:
             self._ask(gate, now) if self._has_lock_files else gate.move(GateTrigger.LOOK)
         elif gate.state is GateState.WANTED:
             self._hear(gate, now)
+        elif gate.state is GateState.OPENING:
+            self._review_opening(gate, now)
         elif gate.state is GateState.OPEN:
             self._review_open(gate, now)
 
@@ -401,6 +403,14 @@ class Gates:
         self._core.count(Counted.GATE_WAIT)
         self._core.count(Counted.GATE_WAIT_MS, int((now - gate.wanted_at) * 1000))
         gate.wanted_at = float("inf")
+
+    def _review_opening(self, gate: Gate, now: float) -> None:
+        """A mastership that ended since it was granted is asked for again: others may have gone on."""
+        token = self._token(gate.box)
+        if not gate.is_asked and (token is None or not self._mastering.tracker.stands(gate.box, token)):
+            self._saving.unlock(CLIENT, gate.box, now)
+            gate.move(GateTrigger.REFUSED)
+            gate.again_at = now
 
     def _review_open(self, gate: Gate, now: float) -> None:
         if now >= gate.idle_at or (now >= gate.enter_until and self._must_close(gate)):

@@ -96,9 +96,10 @@ class Merger:
         return max(box.uidnext, *(has.uid + 1 for has in kept.values())) if kept else box.uidnext
 
     def is_kept(self, op: Save) -> bool:
-        """Did this op bring its message before a crash, so that the store has the text?"""
-        kept = self.kept.get(op.box.text, {}).get(op.guid)
-        return kept is not None and kept.at == op.at
+        """Did this op bring its message before a crash, so that the store has the text? One of a mailbox that was
+        deleted meanwhile went with it."""
+        kept, box = self.kept.get(op.box.text, {}).get(op.guid), self.rows.box(op.box.text)
+        return kept is not None and kept.at == op.at and (box is None or not box.deleted)
 
     def apply(self, op: Op, texts: Texts, effects: Effects) -> None:
         """Apply one op that is due. An op on nothing that we know changes nothing."""

@@ -1,7 +1,9 @@
 """What a node does in mailboxes itself under the mastership: one mailbox after the other is locked, then all is done.
 
 Such a task gives out UIDs, or compares modseqs, by the rows, so no LOCK of a mail process may be open beside it: its
-holder gives out UIDs that the rows do not show yet. LOCKs that come while a task waits, wait behind it.
+holder gives out UIDs that the rows do not show yet. LOCKs that come while a task waits, wait behind it. A mastership
+that ended while the task waited for another one is asked for again, with all others: the rows may show by now what was
+given out under a newer one.
 
 A task that cannot have all that it needs in the time of a LOCK (`mailbox-lock-timeout`) fails: a LOCK may be open for
 longer than that, or somebody else may have the mastership.
@@ -102,6 +104,10 @@ class Tasks:
             assert row is not None
             if self._may_ask(task, missing[0]):
                 self._mastering.lock(row, task.lock, now)
+        elif not all(self._mastering.tracker.stands(box, token) for box, token in task.tokens.items()):
+            task.tokens.clear()
+            self._unlock(task, now)
+            self._go_on(task, now)
         elif all(map(self._is_idle, task.boxes)):
             del self._tasks[task.lock]
             task.run(task.tokens, now)

@@ -86,6 +86,14 @@ class Tracker:
             return mine.token
         return self._apart_token(mine) if self.is_apart and self.options.accept else None
 
+    def stands(self, box: str, token: Token) -> bool:
+        """May UIDs that follow what the rows show now be given out under a token that was granted before? Not when
+        others may have gone on meanwhile."""
+        mine = self.boxes[box]
+        if mine.is_ours:
+            return token == mine.token
+        return self.is_apart and self.options.accept and token == self._apart_token(mine)
+
     # LOCK, UNLOCK, TAKE, GIVE
 
     def lock(self, box: str, lock: str, now: float, wait_s: float | None = None) -> None:

@@ -43,6 +43,8 @@ FOUND = (
     6006071,
     6009660,
     8000338,
+    9001902,
+    9008660,
 )
 """Seeds of longer runs that found something."""
 MUST_HAPPEN = {

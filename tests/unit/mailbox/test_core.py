@@ -6,7 +6,7 @@ from pyrepl.mailbox.core import Core
 from pyrepl.mailbox.merging import Text
 from pyrepl.mailbox.rows import UNPLACED
 from pyrepl.mailbox.store import DONE, AddMessage, Ended, MakeBox, MoveMessage, Outcome, RemoveMessage, Result, Stored
-from pyrepl.mailbox.verbs import Create, Expunge, Renumber, Save
+from pyrepl.mailbox.verbs import Create, Delete, Expunge, Renumber, Save
 from pyrepl.mailbox.words import Box, Dot, Stamp, Token
 from tests.simulation.mailbox.memory_rows import MemoryRows
 
@@ -72,6 +72,15 @@ def test_a_save_whose_text_a_crash_left_in_the_store_needs_none() -> None:
     assert mine.causal.held == {"b": 2} and not mine.lacking
     mine.hear("b", "*", SAVE.replaced(at=Dot("b", 3), modseq=1, guid="G2", uid=2), "")
     assert mine.lacking == {Dot("b", 3): ("alice", "G2")}, "another op brought what is there"
+
+
+def test_a_text_that_a_crash_left_goes_with_its_mailbox() -> None:
+    mine = core()
+    mine.merger.kept[GUID] = {"G1": Stored(1, (), Dot("b", 2))}
+    mine.hear("b", "*", CREATE.replaced(at=Dot("b", 1), modseq=1), "")
+    mine.do([Delete(user="alice", box=SAVE.box, stamp=Stamp(2, "a"), known=(Dot("b", 1),))])
+    mine.hear("b", "*", SAVE.replaced(at=Dot("b", 2), modseq=1), "")
+    assert mine.lacking == {Dot("b", 2): ("alice", "G1")}
 
 
 def test_a_uid_that_somebody_else_gave_out_is_settled_by_another_one() -> None:

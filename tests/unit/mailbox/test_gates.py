@@ -6,6 +6,7 @@ from pyrepl.mailbox.compare import Found, FoundBox, Text
 from pyrepl.mailbox.gate_states import GateState
 from pyrepl.mailbox.gates import (
     BUSY_S,
+    CLIENT,
     ENTER_S,
     IDLE_S,
     MOST_WHOLE,
@@ -127,12 +128,12 @@ def test_what_dovecot_did_before_the_start_goes_out_before_masterships_do() -> N
     rig.found = mail(1, 2)
     rig.restart()
     assert not rig.node.mastering.may_clear(), "who is the root does not hear yet that nothing is held here"
-    assert rig.node.saving.lock_of("gate", GUID) is not None, "nor does anybody get the mailbox"
+    assert rig.node.saving.lock_of(CLIENT, GUID) is not None, "nor does anybody get the mailbox"
     rig.orders.clear()
     rig.settle()
     assert {(order.work, order.may_list) for order in rig.orders} == {(GateWork.SHUT, False)}, "others give out UIDs"
     assert rig.messages() == {1: "G1", 2: "G2"} and rig.node.mastering.may_clear()
-    assert rig.node.saving.lock_of("gate", GUID) is None and rig.state() is GateState.SHUT
+    assert rig.node.saving.lock_of(CLIENT, GUID) is None and rig.state() is GateState.SHUT
 
 
 def test_a_mailbox_that_went_holds_nothing_back() -> None:
@@ -537,3 +538,19 @@ def test_a_uid_that_came_and_went_before_it_was_looked_is_no_others() -> None:
     box = rig.rows.box(GUID)
     assert box is not None and box.uidnext == 4
     assert [op.to for op in rig.ops() if isinstance(op, Renumber)] == [((3, 3),)], "other nodes know it too"
+
+
+def test_a_gate_is_not_opened_under_a_mastership_that_has_ended() -> None:
+    rig = Rig()
+    rig.gates.seen(GUID, READS, rig.now)
+    rig.node.tick(rig.now)
+    assert rig.state() is GateState.OPENING
+    epoch = rig.node.mastering.root.epoch
+    rig.node.mastering.root.renew(rig.now)
+    rig.node.tick(rig.now)
+    assert rig.state() is not GateState.OPENING and not rig.gates.orders((), rig.now)
+    rig.run(8.0)
+    lock = rig.node.saving.lock_of(CLIENT, GUID)
+    token = None if lock is None else rig.node.saving.token_of(lock)
+    assert rig.state() is GateState.OPEN and token is not None
+    assert token.epoch == rig.node.mastering.root.epoch > epoch

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pyrepl.mailbox.words import Token
 from tests.scenario.mailbox.cluster import ready, save
 
 
@@ -62,3 +63,19 @@ def test_two_transactions_in_the_same_mailboxes_do_not_wait_for_each_other() -> 
     cluster.held.clear()
     cluster.settle()
     assert len([line for line in cluster.said("OK") if line.startswith(("a>m1 5", "b>m2 5"))]) == 2
+
+
+def test_a_mastership_that_ended_while_its_task_waited_is_asked_for_again() -> None:
+    cluster = ready()
+    node, [box] = cluster.nodes["a"], cluster.names
+    ran: list[Token] = []
+    cluster.say("m1>a 1 LOCK alice INBOX")
+    node.saving.tasks.add({box}, lambda tokens, now: ran.append(tokens[box]), lambda reason, now: None, cluster.now)
+    before = node.mastering.root.epoch
+    node.mastering.root.renew(cluster.now)
+    node.mastering.follow_up(cluster.now)
+    cluster.run(3.0)
+    assert node.mastering.root.epoch > before and not ran, "a LOCK is open"
+    cluster.say("m1>a * UNLOCK alice INBOX")
+    cluster.run(5.0)
+    assert [token.epoch for token in ran] == [node.mastering.root.epoch]
