@@ -281,8 +281,8 @@ class Folders:
         """Each node's Dovecot may have made a mailbox that every user is to have."""
         for guid, (name, _) in view(self._core.rows, user).items():
             box, found = self._row(guid), there.get(guid)
-            is_empty = found is not None and not found.has_mail and next(self._core.rows.messages(guid), None) is None
-            if box.name != name and is_empty and not box.deleted:
+            is_double = box.name != name and not box.deleted and found is not None and not found.has_mail
+            if is_double and next(self._core.rows.messages(guid), None) is None:
                 self._delete(guid)
 
     def _subscribe(
