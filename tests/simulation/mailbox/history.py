@@ -270,10 +270,11 @@ class History:
             self.world.call(self.rotten, lambda node, now: node.scrubbing.begin())
         until = self.world.now + QUIET_S
         self.world.run(self.world.now + STAYS_S)
-        while not self._is_quiet() and self.world.now < until:
+        was_quiet = False
+        while self.world.now < until and not (was_quiet and self._is_quiet()):
+            was_quiet = self._is_quiet()
             self._restore()
             self.world.run(self.world.now + STAYS_S)
-        self.world.run(self.world.now + STAYS_S)
 
     def _restore(self) -> None:
         """Of a text of which no good copy is left anywhere, an operator has one. What was linked from a bad one since
@@ -292,6 +293,7 @@ class History:
         keepers = [node for node in nodes if not node.is_witness]
         return (
             all(node.mastering.tracker.has_lease for node in nodes)
+            and any(node.mastering.tracker.is_ready for node in keepers)
             and all(node.core.causal.held == keepers[0].core.causal.held for node in keepers)
             and not any(node.core.unsettled or node.core.causal.count for node in keepers)
             and not any(_is_ahead(node) for node in keepers)
