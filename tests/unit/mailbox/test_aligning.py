@@ -14,7 +14,7 @@ from pyrepl.mailbox.sending import Notice
 from pyrepl.mailbox.store import SetFlags
 from pyrepl.mailbox.verbs import Check, Command
 from pyrepl.mailbox.words import Register, Stamp
-from tests.unit.mailbox.test_gates import GUID, READS, RELEASED, TEXT, Rig, mail
+from tests.unit.mailbox.gate_rig import GUID, READS, RELEASED, TEXT, Rig, mail
 
 UNIX_S = 1_700_000_000.0
 

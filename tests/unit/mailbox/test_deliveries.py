@@ -10,7 +10,7 @@ from pyrepl.mailbox.gates import GateResult, Seen
 from pyrepl.mailbox.sending import Notice
 from pyrepl.mailbox.store import MakeBox
 from pyrepl.mailbox.verbs import Check
-from tests.unit.mailbox.test_gates import GUID, READS, RELEASED, Rig, mail
+from tests.unit.mailbox.gate_rig import GUID, READS, RELEASED, Rig, mail
 
 BROUGHT = Seen(brought=True)
 WORK = "2" * 32

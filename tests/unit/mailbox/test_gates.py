@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pyrepl.mailbox.compare import Found, FoundBox, Text
+from pyrepl.mailbox.compare import Found, FoundBox
 from pyrepl.mailbox.gate_states import GateState
 from pyrepl.mailbox.gates import (
     BUSY_S,
@@ -10,105 +10,16 @@ from pyrepl.mailbox.gates import (
     ENTER_S,
     IDLE_S,
     MOST_WHOLE,
-    PATIENCE_S,
     RETRY_S,
-    GateOrder,
     GateResult,
-    Gates,
     GateWork,
     Seen,
 )
-from pyrepl.mailbox.mastering import MasteringOptions
-from pyrepl.mailbox.members import Member, Members
-from pyrepl.mailbox.node import Node, NodeOptions
 from pyrepl.mailbox.sending import Notice
-from pyrepl.mailbox.store import AddMessage, MakeBox, RemoveBox, SetFlags
-from pyrepl.mailbox.tracker import TrackerOptions
+from pyrepl.mailbox.store import MakeBox, RemoveBox
 from pyrepl.mailbox.verbs import Check, Create, Expunge, Renumber, Save, Store
 from pyrepl.mailbox.words import APART, Box
-from tests.simulation.mailbox.memory_rows import MemoryRows
-
-GUID = "1" * 32
-TEXT = Text(5, 1_700_000_000, ())
-READS = Seen(reads=True)
-RELEASED = Seen(released=True)
-
-
-class Rig:
-    """A node alone, INBOX, and what its store finds there."""
-
-    def __init__(
-        self, members: str = "a", *, is_root: bool = True, accept: bool = True, has_lock_files: bool = True
-    ) -> None:
-        self.now = 0.0
-        self.found = FoundBox(())
-        self.orders: list[GateOrder] = []
-        self.notices: list[Notice] = []
-        self.saved: list[Save] = []
-        mastering = MasteringOptions(tracker=TrackerOptions(accept=accept))
-        self.options = NodeOptions(mastering, expunge_guard=3, has_lock_files=has_lock_files)
-        self.rows = MemoryRows()
-        self.members = Members(tuple(map(Member, members)))
-        self.restart()
-        self.run(8.0 if is_root else 0.0)
-        self.node.core.do([Create(user="alice", box=Box("INBOX"), id=GUID, uidvalidity=7)])
-        self.round()
-        self.settle()
-
-    def restart(self) -> None:
-        self.node = Node("a", self.members, self.rows, self.now, self.options)
-        self.orders.clear()
-
-    @property
-    def gates(self) -> Gates:
-        assert self.node.gates is not None
-        return self.node.gates
-
-    def round(self, result: GateResult | None = None) -> list[GateOrder]:
-        """As the driver's; every order ends with `result`, or with what is there."""
-        orders = self.gates.orders((), self.now)
-        for order in orders:
-            told = GateResult(None if order.work is GateWork.OPEN else self.found)
-            self.gates.done(order, result or told, self.now)
-        self.node.tick(self.now)
-        core = self.node.core
-        works = [*core.works(), *core.removals()]
-        assert not any(isinstance(work, AddMessage | SetFlags) for work in works), "what Dovecot did is there already"
-        self.gates.worked(works, self.now)
-        self.notices += core.notices()
-        self.orders += orders
-        core.sends()
-        return orders
-
-    def run(self, seconds: float) -> None:
-        for _ in range(int(seconds * 10)):
-            self.now += 0.1
-            self.round()
-
-    def settle(self) -> None:
-        """Rounds, until nothing follows: what a round tells the node shows in the next."""
-        while self.round() or self.round():
-            pass
-
-    def see(self, seen: Seen) -> list[GateWork]:
-        """The file system tells something; what the store has to do then."""
-        self.orders.clear()
-        self.gates.seen(GUID, seen, self.now)
-        self.settle()
-        return [order.work for order in self.orders]
-
-    def state(self) -> GateState | None:
-        return self.gates.state(GUID)
-
-    def messages(self) -> dict[int, str]:
-        return {row.uid: row.guid for row in self.node.core.rows.messages(GUID)}
-
-    def ops(self) -> list[object]:
-        return list(self.node.core.rows.ops("a", 1, 100))
-
-
-def mail(*uids: int) -> FoundBox:
-    return FoundBox(tuple(Found(uid, f"G{uid}", frozenset(), TEXT) for uid in uids))
+from tests.unit.mailbox.gate_rig import GUID, READS, RELEASED, TEXT, Rig, mail
 
 
 def test_a_new_mailbox_is_shut_at_once() -> None:
@@ -317,15 +228,6 @@ def test_mail_that_came_before_the_start_too() -> None:
     assert rig.messages() == {1: "G1"}
 
 
-def test_what_dovecot_did_without_us_counts_as_apart() -> None:
-    rig = Rig()
-    rig.found = mail(1)
-    rig.restart()
-    rig.settle()
-    [save] = [op for op in rig.ops() if isinstance(op, Save)]
-    assert save.token is not None and save.token.term == APART
-
-
 def test_of_unexpected_messages_more_is_asked() -> None:
     rig = Rig()
     rig.see(READS)
@@ -335,33 +237,6 @@ def test_of_unexpected_messages_more_is_asked() -> None:
     rig.found = mail(1)
     [second] = rig.round()
     assert first.wanted == set() and second.wanted == {"G1"} and rig.messages() == {1: "G1"}
-
-
-def test_without_a_majority_it_opens_far_above_what_others_give_out() -> None:
-    rig = Rig("abc", is_root=False)
-    rig.run(20)
-    assert rig.see(READS) == [GateWork.OPEN]
-    assert rig.state() is GateState.OPEN
-    assert rig.orders[-1].uidnext == 100_001
-
-
-def test_who_is_apart_for_a_moment_lets_clients_wait() -> None:
-    rig = Rig("abc", is_root=False)
-    assert rig.see(READS) == [] and rig.state() is GateState.SHUT
-    rig.run(PATIENCE_S - 1)
-    assert rig.state() is GateState.SHUT
-    rig.run(2 + RETRY_S)
-    assert rig.state() is GateState.OPEN
-
-
-def test_without_a_majority_it_stays_shut_if_so_configured() -> None:
-    rig = Rig("abc", is_root=False, accept=False)
-    rig.run(20)
-    rig.gates.seen(GUID, READS, rig.now)
-    rig.run(5)
-    assert rig.state() is GateState.WANTED
-    rig.run(6)
-    assert rig.state() is not GateState.OPEN and not any(order.work is GateWork.OPEN for order in rig.orders)
 
 
 def test_an_accident_expunges_nothing_until_it_is_allowed() -> None:
@@ -538,19 +413,3 @@ def test_a_uid_that_came_and_went_before_it_was_looked_is_no_others() -> None:
     box = rig.rows.box(GUID)
     assert box is not None and box.uidnext == 4
     assert [op.to for op in rig.ops() if isinstance(op, Renumber)] == [((3, 3),)], "other nodes know it too"
-
-
-def test_a_gate_is_not_opened_under_a_mastership_that_has_ended() -> None:
-    rig = Rig()
-    rig.gates.seen(GUID, READS, rig.now)
-    rig.node.tick(rig.now)
-    assert rig.state() is GateState.OPENING
-    epoch = rig.node.mastering.root.epoch
-    rig.node.mastering.root.renew(rig.now)
-    rig.node.tick(rig.now)
-    assert rig.state() is not GateState.OPENING and not rig.gates.orders((), rig.now)
-    rig.run(8.0)
-    lock = rig.node.saving.lock_of(CLIENT, GUID)
-    token = None if lock is None else rig.node.saving.token_of(lock)
-    assert rig.state() is GateState.OPEN and token is not None
-    assert token.epoch == rig.node.mastering.root.epoch > epoch

@@ -1,0 +1,66 @@
+"""Gates of a node that has no majority, or has it no more."""
+
+from __future__ import annotations
+
+from pyrepl.mailbox.gate_states import GateState
+from pyrepl.mailbox.gates import (
+    CLIENT,
+    PATIENCE_S,
+    RETRY_S,
+    GateWork,
+)
+from pyrepl.mailbox.verbs import Save
+from pyrepl.mailbox.words import APART
+from tests.unit.mailbox.gate_rig import GUID, READS, Rig, mail
+
+
+def test_what_dovecot_did_without_us_counts_as_apart() -> None:
+    rig = Rig()
+    rig.found = mail(1)
+    rig.restart()
+    rig.settle()
+    [save] = [op for op in rig.ops() if isinstance(op, Save)]
+    assert save.token is not None and save.token.term == APART
+
+
+def test_without_a_majority_it_opens_far_above_what_others_give_out() -> None:
+    rig = Rig("abc", is_root=False)
+    rig.run(20)
+    assert rig.see(READS) == [GateWork.OPEN]
+    assert rig.state() is GateState.OPEN
+    assert rig.orders[-1].uidnext == 100_001
+
+
+def test_who_is_apart_for_a_moment_lets_clients_wait() -> None:
+    rig = Rig("abc", is_root=False)
+    assert rig.see(READS) == [] and rig.state() is GateState.SHUT
+    rig.run(PATIENCE_S - 1)
+    assert rig.state() is GateState.SHUT
+    rig.run(2 + RETRY_S)
+    assert rig.state() is GateState.OPEN
+
+
+def test_without_a_majority_it_stays_shut_if_so_configured() -> None:
+    rig = Rig("abc", is_root=False, accept=False)
+    rig.run(20)
+    rig.gates.seen(GUID, READS, rig.now)
+    rig.run(5)
+    assert rig.state() is GateState.WANTED
+    rig.run(6)
+    assert rig.state() is not GateState.OPEN and not any(order.work is GateWork.OPEN for order in rig.orders)
+
+
+def test_a_gate_is_not_opened_under_a_mastership_that_has_ended() -> None:
+    rig = Rig()
+    rig.gates.seen(GUID, READS, rig.now)
+    rig.node.tick(rig.now)
+    assert rig.state() is GateState.OPENING
+    epoch = rig.node.mastering.root.epoch
+    rig.node.mastering.root.renew(rig.now)
+    rig.node.tick(rig.now)
+    assert rig.state() is not GateState.OPENING and not rig.gates.orders((), rig.now)
+    rig.run(8.0)
+    lock = rig.node.saving.lock_of(CLIENT, GUID)
+    token = None if lock is None else rig.node.saving.token_of(lock)
+    assert rig.state() is GateState.OPEN and token is not None
+    assert token.epoch == rig.node.mastering.root.epoch > epoch
