@@ -6,6 +6,7 @@ line's.
 asked, progress   what is wanted; whoever shows how far it is
 needs             the modules and the Java that it takes
 archive, charts   Java's classes and the charts' library, kept ready
+memory            what is not needed any more goes back to the system
 cache             the folder where they are kept
 failures          why it cannot be done: errors of Spark, the disk and files, and what to do
 place, files      the folder: locked while it is written; its report and results

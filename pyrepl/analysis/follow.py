@@ -25,6 +25,7 @@ from pyrepl.analysis.asked import Asked
 from pyrepl.analysis.charts import library_of_charts
 from pyrepl.analysis.failures import SPARK_IS_GONE, CannotRun, in_our_words, is_late, is_of_python
 from pyrepl.analysis.files import replace, write_all, write_delta
+from pyrepl.analysis.memory import giving_back
 from pyrepl.analysis.progress import Progress
 from pyrepl.analysis.spark import SIGNALS, spark_for
 
@@ -95,7 +96,7 @@ def _follower(
         with spark_for(asked, Steps(progress.step, time.monotonic), tables) as spark:
 
             def answered(read: Read) -> None:
-                steps = Steps(progress.step, time.monotonic)
+                steps = Steps(giving_back(progress.step), time.monotonic)
                 report = answer(spark, wanted, steps, time.time_ns() // 1000)
                 write_all(report, spark, _out(asked), made_of(in_force(tables), wanted), wanted.answers, library)
                 if asked.delta:

@@ -20,6 +20,7 @@ from pyrepl.analysis.asked import Asked
 from pyrepl.analysis.charts import library_of_charts
 from pyrepl.analysis.fetch import FETCHED, fetched
 from pyrepl.analysis.files import RESULTS, still_stand, write_all, write_delta, write_files
+from pyrepl.analysis.memory import giving_back
 from pyrepl.analysis.progress import Progress, tasks_of
 from pyrepl.analysis.queries import Answer, ask
 from pyrepl.analysis.spark import by_spark, spark_for
@@ -56,7 +57,7 @@ def run(
         library = aside.submit(library_of_charts, os.environ) if asked.out is not None or draws else None
         # Spark has to be asked for what is elsewhere.
         found = None if any(map(is_elsewhere, asked.logs)) else aside.submit(found_news, wanted)
-        steps = Steps(progress.step, time.monotonic)
+        steps = Steps(giving_back(progress.step), time.monotonic)
         report = None if found is None else _standing(asked, wanted, found, steps, library)
         if report is None:
             report = _by_spark(asked, wanted, found, steps, progress, library, tell)
@@ -116,8 +117,8 @@ def _by_spark(
         news = _news_of_elsewhere(spark, wanted) if found is None else found.result()
         steps.begin("read")
         take_in(by_spark(spark), news, wanted.tables, wanted.zone)
-        # That of a fleet is large, and not wanted while the report is made.
-        news.loaded = None
+        # Those of a fleet are large, and not wanted while the report is made.
+        news.loaded, news.ranges, news.tails = None, (), ()
         report = answer(spark, wanted, steps, time.time_ns() // 1000)
         if asked.out is not None:
             steps.begin("write")

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pyrepl.analysis.asked import Asked
 from pyrepl.analysis.failures import CannotRun, in_our_words
+from pyrepl.analysis.memory import keep_none
 from pyrepl.analysis.needs import LEAST_JAVA, NO_JAVA, java, java_version
 from pyrepl.analysis.told import GATEWAY, MASTER, PACKAGES, pairs, told
 from pyrepl.analysis.workers import fitted
@@ -58,6 +59,7 @@ def spark_for(asked: Asked, steps: Steps, tables: Path | None = None) -> Iterato
     from pyrepl.metrics.session import is_local, session
 
     steps.begin("start Spark")
+    keep_none()
     theirs, given = _settings(asked)
     master = master_of(asked, {**theirs, **given})
     with contextlib.ExitStack() as stack:

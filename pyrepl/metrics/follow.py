@@ -59,7 +59,7 @@ class Follower:
         """One batch, rows as reading.TOLD; for foreachBatch. The error that ends it is kept, as Spark tells only its
         text."""
         try:
-            read = plans.take_in(self.wanted.tables, told_of(told))
+            read = plans.take_in(self.wanted.tables, list(told_of(told)))
             if read.lines or not self._has_answered:
                 self._answer(read)
                 self._has_answered = True

@@ -80,11 +80,14 @@ def groups(spark: SparkSession, tables: Path, found: Iterable[Piece]) -> list[tu
     every = list(found)
     sets = _Sets()
     nodes = sorted({piece.node for piece in every})
+    labels: set[str] = set()
     for piece in every:
         sets.top(piece.node)
-        for label in piece.mark.get("labels", ()):
+        own = piece.mark.get("labels", ())
+        labels.update(own)
+        for label in own:
             sets.join(piece.node, _LABEL + label)
-    for label in {label for piece in every for label in piece.mark.get("labels", ())} & set(nodes):
+    for label in labels.intersection(nodes):
         sets.join(label, _LABEL + label)
     ends = _left_over(every, _alone(sets, spark, tables, every))
     for end in ends:
@@ -105,7 +108,8 @@ def _alone(sets: _Sets, spark: SparkSession, tables: Path, every: list[Piece]) -
     for piece in every:
         if path := piece.rollups.get("halves"):
             whose[tables / path].add(piece.node)
-    ends = {end for piece in every for end in ENDS if piece.mark["form"] == TEXT or piece.mark.get(_TELLS[end])}
+    marks = (piece.mark for piece in every)
+    ends = {end for mark in marks for end in ENDS if mark["form"] == TEXT or mark.get(_TELLS[end])}
     if not whose or len(ends) < len(ENDS):
         return {}
     stored(spark, sorted(whose), _HALVES, whose).createOrReplaceTempView("halves")

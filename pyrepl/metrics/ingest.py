@@ -20,8 +20,8 @@ from pyrepl.metrics.places import forget
 from pyrepl.metrics.plan import find, plan
 from pyrepl.metrics.ranges import UTC, Split, Told
 
-Reading = Callable[[Sequence[Split], Path, str], list[Told]]
-"""Reads ranges into the folder of tables, text logs' times being of a zone: what became of each, in any order."""
+Reading = Callable[[Sequence[Split], Path, str], Iterable[Told]]
+"""Reads ranges into the folder of tables, text logs' times being of a zone: what became of each, by file and place."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,11 +103,10 @@ def planned(
 
 def take_in(reading: Reading, found: News, tables: Path, zone: str = UTC) -> Read:
     """Read it and count it in."""
-    told = read(reading, found.splits, tables, zone)
-    count_in(found.known, told, found.tails, tables)
+    done = count_in(found.known, read(reading, found.splits, tables, zone), found.tails, tables)
     found.manifest = manifests.in_force(tables)
     note(found)
-    return of_told(told)
+    return done
 
 
 def note(found: News) -> None:
@@ -117,23 +116,22 @@ def note(found: News) -> None:
         seen.save(found.tables, found.manifest, found.files)
 
 
-def count_in(known: Manifest, told: Iterable[Told], tails: Iterable[Split], tables: Path) -> None:
+def count_in(known: Manifest, told: Iterable[Told], tails: Iterable[Split], tables: Path) -> Read:
     """What was read counts from now on."""
     unfinished = {(split.file_id, split.start) for split in tails}
+    files: set[str] = set()
+    lines = size = unparsed = 0
     for one in told:
         known.take(one, tail=(one.file_id, one.start) in unfinished)
+        files.add(one.file_id)
+        lines, size, unparsed = lines + one.lines, size + one.read, unparsed + one.unparsed
     manifests.save(tables, known)
+    return Read(len(files), lines, size, unparsed)
 
 
-def of_told(told: Sequence[Told]) -> Read:
-    """What was done, by what became of the ranges."""
-    lines, size, unparsed = (sum(getattr(one, name) for one in told) for name in ("lines", "read", "unparsed"))
-    return Read(len({one.file_id for one in told}), lines, size, unparsed)
-
-
-def read(reading: Reading, splits: Sequence[Split], tables: Path, zone: str) -> list[Told]:
-    """What became of each range, by file and place; nobody is asked to read nothing."""
+def read(reading: Reading, splits: Sequence[Split], tables: Path, zone: str) -> Iterable[Told]:
+    """What became of each range; nobody is asked to read nothing."""
     if not splits:
-        return []
+        return ()
     tables.mkdir(parents=True, exist_ok=True)
-    return sorted(reading(splits, tables, zone), key=lambda one: (one.file_id, one.start))
+    return reading(splits, tables, zone)

@@ -4,7 +4,7 @@
         ingest(reading.by_tasks(spark), ["logs/"], Path("out/tables"))
         found = analyse(spark, Path("out/tables"))
         spark.sql("select cause, count from full_causes").show()
-        for row in found.few["advice"](): ...
+        found.few["advice"]().to_pylist()
 
 Spark's tasks answer for the nodes, those together that belong together (asking.py, shares.py, groups.py, answers.py),
 from the rollups of their parts (parts.py), and write the answers down (keep.py); what goes over all of them is SQL over
@@ -17,9 +17,10 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from pyrepl.metrics import fleet_sql, manifest, near
 from pyrepl.metrics.answers import ANSWERED, DRAWN
@@ -29,7 +30,6 @@ from pyrepl.metrics.groups import groups
 from pyrepl.metrics.handing import handed
 from pyrepl.metrics.manifest import Entry, Manifest
 from pyrepl.metrics.parts import Bounds, Piece, Sources, pieces, sources, told_elsewhere
-from pyrepl.metrics.report.model import Row
 from pyrepl.metrics.results import SERIES, TOTALS
 from pyrepl.metrics.samples import SPANS, width
 from pyrepl.metrics.shares import Group, shares, weight
@@ -43,12 +43,12 @@ if TYPE_CHECKING:
 
 
 class Analysis(NamedTuple):
-    """How many rows result tables have, as far as that is known. Tables of `few` rows are read by a call, of tables of
-    happenings as many of the newest as are shown, and of too many lines of samples those that are; all others are views
-    of the session. What these name is worked out when it is asked for."""
+    """How many rows result tables have, as far as that is known. Tables of `few` rows are read by a call, which
+    gives a table of Arrow's, of tables of happenings as many of the newest as are shown, and of too many lines of
+    samples those that are; all others are views of the session. What these name is worked out when it is asked for."""
 
     sizes: Mapping[str, int]
-    few: Mapping[str, Callable[[], Sequence[Row]]]
+    few: Mapping[str, Callable[[], Any]]
 
 
 def analyse(
@@ -68,15 +68,15 @@ def analyse(
     known = manifest.load(tables)
     bounds = (since_us, until_us)
     counts = answered(spark, wanted(spark, tables, known, bounds), tables, most)
-    rows = known.file_rows()
+    files = pa.Table.from_pylist(known.file_rows(), schema(FILES))
     told = {name: counts.counted[name] for name in ("nodes", "connect_failures", "dumps")}
-    told |= {f"{name}_lines": sum(row[name] for row in rows) for name in ("unparsed", "unknown")}
+    told |= {f"{name}_lines": pc.sum(files[name]).as_py() or 0 for name in ("unparsed", "unknown")}
     made = {name: spark.sql(statement) for name, statement in fleet_sql.STATEMENTS.items()}
     made[TOTALS.name] = spark.sql(fleet_sql.totals(told))
     wide = width(counts.first_us or 0, counts.last_us or 0, spans)
     drawn = spread(spark, tables, bounds, wide) if counts.counted[DRAWN] else Spread(0, ())
-    if len(rows) > most:
-        made[FILES.name] = handed(spark, [pa.Table.from_pylist(rows, schema(FILES))])
+    if len(files) > most:
+        made[FILES.name] = handed(spark, [files])
     unparsed = [tables / part for part in known.parts(UNPARSED.name)]
     if unparsed:
         made[UNPARSED.name] = stored(spark, unparsed, schema(UNPARSED))
@@ -84,7 +84,7 @@ def analyse(
         frame.createOrReplaceTempView(name)
     sizes = {table.name: counts.counted[table.name] for table in ANSWERED}
     empty = [name for name, reads in fleet_sql.EMPTY_WITHOUT.items() if not any(counts.counted[one] for one in reads)]
-    sizes |= dict.fromkeys(empty, 0) | {FILES.name: len(rows), SERIES.name: drawn.rows}
+    sizes |= dict.fromkeys(empty, 0) | {FILES.name: len(files), SERIES.name: drawn.rows}
     sizes |= {} if unparsed else {UNPARSED.name: 0}
     read = [table for table in ANSWERED if 0 < sizes[table.name] <= most or table.name in counts.since_us]
     found = {
@@ -97,7 +97,7 @@ def analyse(
         found[SERIES.name] = partial(of_lines, tables, bounds, drawn.lines)
     elif drawn.rows:
         found[SERIES.name] = partial(few, tables, bounds, SERIES)
-    return Analysis(sizes, found if len(rows) > most else {**found, FILES.name: lambda: rows})
+    return Analysis(sizes, found if len(files) > most else {**found, FILES.name: lambda: files})
 
 
 def wanted(spark: SparkSession, tables: Path, known: Manifest, bounds: Bounds) -> list[Sources]:

@@ -2,17 +2,20 @@
 
 One JSON file beside the tables, replaced as a whole when a run is done: a run that was interrupted leaves parts that no
 manifest names, and those are removed by the next. Which ranges are to be read is plan.py's.
+
+Of a fleet it is large, and most of it is what became of the ranges: that is kept as JSON here, too, and made values of
+Python a range at a time, by who goes over it. All of it as values takes four times the memory.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field, fields
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, fields
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from pyrepl.errors import ConfigError
 from pyrepl.metrics.copies import Copy
@@ -26,6 +29,24 @@ MERGE_BYTES: Final = 1 << 20
 """A range below this is read again, as one with what came behind it: else a month of batches were a million parts."""
 _COUNTS: Final = ("lines", "events", "ignored", "unparsed", "unknown", "json_lines")
 _PART_TABLES: Final = (EVENTS.name, SAMPLES.name, UNPARSED.name, *ROLLUPS)
+
+
+class Kept(NamedTuple):
+    """What became of a range of a file: ranges.Told by its fields, as a JSON object. Where it begins and how much was
+    read, bytes, is wanted often."""
+
+    start: int
+    read: int
+    text: str
+
+
+Row: TypeAlias = dict[str, Any]
+"""The same as values: a field's name -> what it holds."""
+
+
+def kept(told: Row) -> Kept:
+    """For the manifest. Raises KeyError."""
+    return Kept(told["start"], told["read"], json.dumps(told))
 
 
 @dataclass(slots=True)
@@ -46,23 +67,29 @@ class Entry:
     end: str = ""
     offset: int = 0
     packed: bool = False
-    told: list[dict[str, Any]] = field(default_factory=list)
-    tail: dict[str, Any] | None = None
+    told: list[Kept] = field(default_factory=list)
+    tail: Kept | None = None
     error: str = ""
 
-    def all_told(self) -> list[dict[str, Any]]:
-        """What became of its ranges, the unfinished last line included."""
-        return [*self.told, *([self.tail] if self.tail else [])]
+    def all_told(self) -> Iterator[Row]:
+        """What became of its ranges, the unfinished last line at the end."""
+        for one in (*self.told, self.tail):
+            if one is not None:
+                yield json.loads(one.text)
 
     def last_told(self, below: int) -> int | None:
         """Where the last range before `offset` begins, if it is shorter than `below` bytes."""
         for one in self.told:
-            if one["start"] + one["read"] == self.offset and 0 < one["read"] < below:
-                return int(one["start"])
+            if one.start + one.read == self.offset and 0 < one.read < below:
+                return one.start
         return None
 
 
+_OF_TOLD: Final = tuple(one.name for one in fields(Told))
 _OF_ENTRY: Final = tuple(one.name for one in fields(Entry))
+_ABOUT: Final = _OF_ENTRY[: _OF_ENTRY.index("told")]
+_TOLD: Final = frozenset(_OF_TOLD)
+_ENTRY: Final = frozenset(_OF_ENTRY)
 
 
 @dataclass(slots=True)
@@ -100,12 +127,13 @@ class Manifest:
     def take(self, told: Told, *, tail: bool) -> None:
         """A range was read. It takes the place of a shorter one that began there; one of nothing leaves no trace."""
         entry = self.entries[told.file_id]
+        new = kept({name: getattr(told, name) for name in _OF_TOLD})
         if tail:
-            entry.tail = asdict(told)
+            entry.tail = new
         elif told.read:
-            same = [one for one in entry.told if one["start"] == told.start]
-            if all(one["read"] <= told.read for one in same):
-                entry.told = [*(one for one in entry.told if one not in same), asdict(told)]
+            same = [one for one in entry.told if one.start == told.start]
+            if all(one.read <= told.read for one in same):
+                entry.told = [*(one for one in entry.told if one not in same), new]
             entry.offset = max(entry.offset, told.start + told.read)
         entry.error = told.error
 
@@ -114,7 +142,7 @@ class Manifest:
         """Could all files be read to their ends?"""
         return not self.refused and not any(entry.error for entry in self.entries.values())
 
-    def file_rows(self) -> list[dict[str, Any]]:
+    def file_rows(self) -> list[Row]:
         """The table FILES."""
         rows = [_row(entry) for entry in self.entries.values()]
         empty = dict.fromkeys(FILES.names) | dict.fromkeys(("bytes", *_COUNTS[:-1]), 0)
@@ -123,8 +151,8 @@ class Manifest:
         return sorted(rows, key=lambda row: str(row["file"]))
 
 
-def _row(entry: Entry) -> dict[str, Any]:
-    told = entry.all_told()
+def _row(entry: Entry) -> Row:
+    told = list(entry.all_told())
     sums = {name: sum(one[name] for one in told) for name in _COUNTS}
     in_json = sums.pop("json_lines")
     form = "empty" if not sums["lines"] else "json" if in_json == sums["lines"] else "mixed" if in_json else "text"
@@ -141,17 +169,17 @@ def load(tables: Path) -> Manifest:
     """
     path = tables / NAME
     try:
-        found = json.loads(path.read_text())
+        with path.open(encoding="utf-8") as file:
+            found = json.load(file, object_hook=from_json)
         if (version := found["version"]) != VERSION:
             raise ConfigError(
                 f"{tables} was written by another version of pyrepl (schema {version}, and this one has {VERSION}): "
                 "remove the folder, and all logs that are still there are read anew"
             )
-        entries = {one["file_id"]: Entry(**one) for one in found["entries"]}
-        return Manifest(entries, found["refused"], found["copies"])
+        return Manifest({one.file_id: one for one in found["entries"]}, found["refused"], found["copies"])
     except FileNotFoundError:
         return Manifest()
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise ConfigError(
             f"{path} is not what this version wrote ({error!r}): remove the folder, and all logs are read anew"
         ) from None
@@ -161,20 +189,42 @@ def save(tables: Path, manifest: Manifest) -> None:
     """Replace it as a whole."""
     tables.mkdir(parents=True, exist_ok=True)
     with replacing(tables / NAME, SHARED) as file:
-        file.write(as_text(manifest).encode())
+        for piece in _pieces(manifest):
+            file.write(piece.encode())
 
 
-def as_text(manifest: Manifest) -> str:
-    """As it is saved; that of a manifest which was saved and loaded is the same."""
-    # No asdict(), which copies all that is in them: of a fleet that is more than the rest of the driver.
-    entries = [{name: getattr(entry, name) for name in _OF_ENTRY} for entry in manifest.entries.values()]
-    told = {"version": VERSION, "entries": entries, "refused": manifest.refused, "copies": manifest.copies}
-    return json.dumps(told)
+def _pieces(manifest: Manifest) -> Iterator[str]:
+    """The manifest as it is saved; one which was saved and loaded is saved the same."""
+    yield f'{{"version": {VERSION}, "entries": '
+    yield from as_json(manifest.entries.values())
+    yield f', "refused": {json.dumps(manifest.refused)}, "copies": {json.dumps(manifest.copies)}}}'
+
+
+def as_json(entries: Iterable[Entry]) -> Iterator[str]:
+    """A list of entries as JSON, in pieces."""
+    begin = "["
+    for entry in entries:
+        about = json.dumps({name: getattr(entry, name) for name in _ABOUT}).removesuffix("}")
+        told, tail = ", ".join(one.text for one in entry.told), entry.tail.text if entry.tail else "null"
+        yield f'{begin}{about}, "told": [{told}], "tail": {tail}, "error": {json.dumps(entry.error)}}}'
+        begin = ", "
+    yield "]" if begin == ", " else "[]"
+
+
+def from_json(found: Row) -> Any:
+    """For json.load() of what as_json() wrote: an entry, what became of a range, or something else, which stays as it
+    is. Raises TypeError."""
+    if found.keys() == _TOLD:
+        return kept(found)
+    return Entry(**found) if found.keys() == _ENTRY else found
 
 
 def digest(manifest: Manifest) -> str:
     """By which one is known, in the folder or not."""
-    return hashlib.sha256(as_text(manifest).encode()).hexdigest()
+    found = hashlib.sha256()
+    for piece in _pieces(manifest):
+        found.update(piece.encode())
+    return found.hexdigest()
 
 
 def in_force(tables: Path) -> str:

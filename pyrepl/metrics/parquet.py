@@ -28,6 +28,7 @@ from pyrepl.metrics import arrow, versions
 from pyrepl.metrics.column import UNIX_US, Column, Kind, Table
 from pyrepl.metrics.handing import handed, struct
 from pyrepl.metrics.report.as_json import TABLES
+from pyrepl.metrics.report.columns import Columns
 from pyrepl.metrics.report.model import Report, Row
 from pyrepl.metrics.results import TOTALS
 from pyrepl.metrics.stored import MOST_FILES
@@ -154,6 +155,8 @@ def _type(column: Column) -> Any:
 
 
 def _plain(table: Table, rows: Sequence[Row]) -> Any:
+    if isinstance(rows, Columns):
+        return rows.table
     return pa.Table.from_pylist([dict(row) for row in rows], schema=arrow.schema(table))
 
 

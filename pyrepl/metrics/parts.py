@@ -7,6 +7,7 @@ the manifest alone; loading is done by a task (load()), which may be another mac
 
 from __future__ import annotations
 
+import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -36,34 +37,36 @@ Bounds = tuple[int | None, int | None]
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """What one part has of one node: its mark, its rollups by name, and its rows (one file a day).
+    """What one part has of one node: its mark as JSON, its rollups by name, and its rows (one file a day).
 
     A `passing` part may be given up for a longer one by the next run that reads (plan.py). Its files may have rows of
     other nodes too (together.py).
     """
 
-    mark: Mark
+    node: str
+    told: str
     rollups: Mapping[str, str]
     rows: tuple[str, ...]
     doubtful: bool = False
     passing: bool = False
 
     @property
-    def node(self) -> str:
-        """Whose it is."""
-        return str(self.mark["node"])
+    def mark(self) -> Mark:
+        """Made each time: those of a fleet take much memory."""
+        found: Mark = json.loads(self.told)
+        return found
 
-    def lies_in(self, bounds: Bounds) -> bool:
-        """All of it?"""
-        since, until = bounds
-        return (since is None or since <= self.mark["first_us"]) and (until is None or self.mark["last_us"] < until)
 
-    def lies_beside(self, bounds: Bounds) -> bool:
-        """None of it?"""
-        since, until = bounds
-        return (since is not None and self.mark["last_us"] < since) or (
-            until is not None and self.mark["first_us"] >= until
-        )
+def _lies_in(mark: Mark, bounds: Bounds) -> bool:
+    """All that it tells of?"""
+    since, until = bounds
+    return (since is None or since <= mark["first_us"]) and (until is None or mark["last_us"] < until)
+
+
+def _lies_beside(mark: Mark, bounds: Bounds) -> bool:
+    """None of it?"""
+    since, until = bounds
+    return (since is not None and mark["last_us"] < since) or (until is not None and mark["first_us"] >= until)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,11 +81,11 @@ class Again:
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """All that is to be loaded of some nodes. `kept` has the rollups' names with their files and whose rows count;
-    `passing` are nodes with those of these files, and of `text`, whose rows of the node may be given up. Of nodes of
-    different `groups` no sync is of both."""
+    """All that is to be loaded of some nodes. `marks` are JSON; `kept` has the rollups' names with their files and
+    whose rows count; `passing` are nodes with those of these files, and of `text`, whose rows of the node may be given
+    up. Of nodes of different `groups` no sync is of both."""
 
-    marks: list[Mark]
+    marks: list[str]
     kept: list[tuple[str, tuple[str, ...], frozenset[str]]]
     again: list[Again]
     text: Mapping[str, tuple[str, ...]]
@@ -117,8 +120,8 @@ def pieces(known: Manifest) -> list[Piece]:
     found = []
     for entry in known.entries.values():
         last = entry.last_told(MERGE_BYTES)
-        for told in entry.all_told():
-            passing = told is entry.tail or told["start"] == last
+        for number, told in enumerate(entry.all_told()):
+            passing = number == len(entry.told) or told["start"] == last
             runs = {(name, run) for name, run, *_ in told["seqs"]}
             unsure = {name for name, run in runs if run in doubtful[name]}
             rows: dict[tuple[str, str, str], list[str]] = defaultdict(list)
@@ -130,7 +133,8 @@ def pieces(known: Manifest) -> list[Piece]:
                 own = rows.get(of_node) or rows.get((mark["table"], "", mark["part"]), [])
                 names = _ROLLUPS[mark["table"]]
                 kept = {name: path for name in names if (path := f"{name}/{mark['part']}") in told["rollups"]}
-                found.append(Piece(mark, kept, tuple(own), mark["table"] in unsure, passing))
+                whose = str(mark["node"])
+                found.append(Piece(whose, json.dumps(mark), kept, tuple(own), mark["table"] in unsure, passing))
     return found
 
 
@@ -142,8 +146,9 @@ def told_elsewhere(found: Iterable[Piece]) -> frozenset[tuple[str, str]]:
     in_json: dict[int, list[int]] = defaultdict(list)
     in_text: list[tuple[int, int, str, str]] = []
     for piece in found:
-        for pid, at_us, run in piece.mark.get("starts", ()):
-            if piece.mark["form"] == TEXT:
+        mark = piece.mark
+        for pid, at_us, run in mark.get("starts", ()):
+            if mark["form"] == TEXT:
                 in_text.append((pid, at_us, piece.node, run))
             else:
                 in_json[pid].append(at_us)
@@ -161,20 +166,20 @@ def sources(
     groups: tuple[tuple[str, ...], ...] = (),
 ) -> Sources:
     """How to load these pieces, all there are of the nodes of some groups."""
-    doubtful = {(piece.mark["table"], piece.node) for piece in own if piece.doubtful}
-    there = [piece for piece in own if not piece.lies_beside(bounds)]
-    text = [piece for piece in there if piece.mark["form"] == TEXT]
-    rest = [piece for piece in there if piece.mark["form"] != TEXT]
-    sure = [piece for piece in rest if (piece.mark["table"], piece.node) not in doubtful]
-    whole = [piece for piece in sure if piece.lies_in(bounds)]
-    cut = [piece for piece in sure if not piece.lies_in(bounds)]
-    again = [Again(piece.mark["table"], piece.node, piece.rows, False) for piece in cut]
-    again += _by_day(piece for piece in rest if (piece.mark["table"], piece.node) in doubtful)
-    samples = [piece for piece in rest if piece.mark["table"] == SAMPLES.name]
+    marked = [(piece, piece.mark) for piece in own]
+    doubtful = {(mark["table"], piece.node) for piece, mark in marked if piece.doubtful}
+    there = [(piece, mark) for piece, mark in marked if not _lies_beside(mark, bounds)]
+    text = [piece for piece, mark in there if mark["form"] == TEXT]
+    rest = [(piece, mark) for piece, mark in there if mark["form"] != TEXT]
+    sure = [(piece, mark) for piece, mark in rest if (mark["table"], piece.node) not in doubtful]
+    whole = [piece for piece, mark in sure if _lies_in(mark, bounds)]
+    again = [Again(mark["table"], piece.node, piece.rows, False) for piece, mark in sure if not _lies_in(mark, bounds)]
+    again += _by_day((mark["table"], piece) for piece, mark in rest if (mark["table"], piece.node) in doubtful)
+    samples = [piece for piece, mark in rest if mark["table"] == SAMPLES.name]
     text_of = _rows_of(text)
     halves = {path for piece in own if (path := piece.rollups.get("halves"))}
     return Sources(
-        marks=[piece.mark for piece in whole],
+        marks=[piece.told for piece in whole],
         kept=_kept(whole),
         again=again,
         text=text_of,
@@ -190,12 +195,12 @@ def sources(
     )
 
 
-def _by_day(found: Iterable[Piece]) -> list[Again]:
-    """A line that is there twice has the same day."""
+def _by_day(found: Iterable[tuple[str, Piece]]) -> list[Again]:
+    """Of some tables. A line that is there twice has the same day."""
     days: dict[tuple[str, str, str], set[str]] = defaultdict(set)
-    for piece in found:
+    for table, piece in found:
         for path in piece.rows:
-            days[piece.mark["table"], piece.node, path.split("/")[1]].add(path)
+            days[table, piece.node, path.split("/")[1]].add(path)
     return [Again(table, node, tuple(sorted(paths)), True) for (table, node, _), paths in sorted(days.items())]
 
 
@@ -224,7 +229,7 @@ def load(tables: Path, wanted: Sources, base: Base | None = None, telling: Telli
     old = (base or Base()).within(lasting)
     renewed = added_to(old, lasting, _read(tables, lasting - old.made_of))
     found = _read(tables, passing)
-    marks = list(wanted.marks)
+    marks: list[Mark] = list(map(json.loads, wanted.marks))
     before = telling or Telling()
     rows = Rows(tables)
     told, after = tell_on(partial(_text_rows, rows, wanted), _logs(wanted), before)

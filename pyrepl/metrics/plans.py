@@ -13,13 +13,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Container, Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Final, final
 
 from pyrepl.metrics import manifest as manifests
 from pyrepl.metrics.copies import Copy
-from pyrepl.metrics.ingest import Read, count_in, of_told
+from pyrepl.metrics.ingest import Read, count_in
 from pyrepl.metrics.manifest import MERGE_BYTES, Entry, Manifest
 from pyrepl.metrics.places import forget
 from pyrepl.metrics.plan import find, plan
@@ -81,18 +81,20 @@ def make(name: str, logs: Iterable[str], tables: Path) -> Plan | None:
     if not made.changes(before):
         return None
     tables.mkdir(parents=True, exist_ok=True)
+    rest = {one.name: getattr(made, one.name) for one in fields(made) if one.name != "entries"}
     with replacing(tables / NAME, SHARED) as file:
-        file.write(json.dumps(asdict(made)).encode())
+        file.write(f'{json.dumps(rest).removesuffix("}")}, "entries": '.encode())
+        file.writelines(piece.encode() for piece in manifests.as_json(made.entries))
+        file.write(b"}")
     return made
 
 
 def good(tables: Path, name: str | None = None) -> Plan | None:
     """The plan that was made last, if it is good, and the one of that name if one is given."""
     try:
-        found = json.loads((tables / NAME).read_bytes())
+        found = json.loads((tables / NAME).read_bytes(), object_hook=manifests.from_json)
         ranges, tails = ([Split(*split) for split in found.pop(key)] for key in ("ranges", "tails"))
-        entries = [Entry(**entry) for entry in found.pop("entries")]
-        made = Plan(ranges=ranges, tails=tails, entries=entries, **found)
+        made = Plan(ranges=ranges, tails=tails, **found)
     except (OSError, ValueError, KeyError, TypeError):
         # Away, or of another version: what it would have read is planned anew.
         return None
@@ -105,16 +107,16 @@ def take_in(tables: Path, told: list[Told]) -> Read:
     of batches that died, are removed."""
     made = good(tables)
     if made is None or _places(told) != _places(made.splits):
-        return of_told([])
+        return Read(0, 0, 0, 0)
     known = manifests.load(tables)
     if not known.entries:
         forget(tables)
     missed = {one.file_id for one in told if one.error and not one.read} & known.entries.keys()
     made.apply(known, missed)
     told = sorted((one for one in told if one.file_id not in missed), key=lambda one: (one.file_id, one.start))
-    count_in(known, told, made.tails, tables)
+    done = count_in(known, told, made.tails, tables)
     manifests.sweep(tables, known)
-    return of_told(told)
+    return done
 
 
 def _places(ranges: Iterable[Split | Told]) -> list[tuple[str, int]]:

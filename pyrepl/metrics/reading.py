@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from pyrepl.metrics import near as nears
 from pyrepl.metrics.handing import handed, struct
@@ -62,6 +63,8 @@ TOLD: Final = pa.schema(
     ]
 )  # fmt: skip
 """ranges.Told by its fields; a mark, whose fields depend on its table, is JSON."""
+_PIECE: Final = 256
+"""So many rows are made values of Python at once."""
 
 
 def by_tasks(spark: SparkSession) -> Reading:
@@ -69,7 +72,7 @@ def by_tasks(spark: SparkSession) -> Reading:
     return partial(_by_tasks, spark)
 
 
-def _by_tasks(spark: SparkSession, splits: Sequence[Split], tables: Path, zone: str) -> list[Told]:
+def _by_tasks(spark: SparkSession, splits: Sequence[Split], tables: Path, zone: str) -> Iterator[Told]:
     return told_of(read(frame(spark, splits, nears.load(tables)), tables, zone))
 
 
@@ -108,9 +111,17 @@ def _row(told: Told) -> dict[str, Any]:
     return row
 
 
-def told_of(found: DataFrame) -> list[Told]:
-    """What became of the ranges; runs the job."""
-    return [_told(row) for row in found.toArrow().to_pylist()]
+def told_of(found: DataFrame) -> Iterator[Told]:
+    """What became of the ranges, by file and place; runs the job."""
+    return _each(found.toArrow())
+
+
+def _each(told: Any) -> Iterator[Told]:
+    """One after the other: of a fleet all of them would be more than the rest of what the driver holds."""
+    order = pc.sort_indices(told.select(["file_id", "start"]), [("file_id", "ascending"), ("start", "ascending")])
+    for begin in range(0, len(order), _PIECE):
+        for row in told.take(order.slice(begin, _PIECE)).to_pylist():
+            yield _told(row)
 
 
 def _told(row: Mapping[str, Any]) -> Told:

@@ -33,7 +33,8 @@ def weight(found: Sequence[Piece]) -> int:
 
 
 def _size(piece: Piece) -> tuple[int, str]:
-    return int(piece.mark["count"]), str(piece.mark["form"])
+    mark = piece.mark
+    return int(mark["count"]), str(mark["form"])
 
 
 def shares(groups: Sequence[Group], weights: Mapping[str, int]) -> list[tuple[Group, ...]]:

@@ -4,19 +4,24 @@
 
 Spark picks the rows (`FIRST`) and hands over those alone, as JSON: tables of any shape come back from one job, as each
 job costs a tenth of a second and more. Tables of few rows are taken as they are, without Spark: to plan for each of
-them costs more than to read it. Both are what jobs.py has made.
+them costs more than to read it. Both are what jobs.py has made. They stay columns here (columns.py): as values of
+Python the rows of a fleet would be most of what the driver holds.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pyrepl.metrics.arrow import schema
 from pyrepl.metrics.column import Table, types
 from pyrepl.metrics.report.as_json import TABLES
-from pyrepl.metrics.report.model import Row
+from pyrepl.metrics.report.columns import PIECE, Columns
 from pyrepl.metrics.tables import UNPARSED
 
 if TYPE_CHECKING:
@@ -74,6 +79,7 @@ OF: Final[Mapping[str, str]] = {
 so that one damaged file does not hide the others."""
 
 
+_PLACE: Final = pa.field("place of the row", pa.int64())
 FEW: Final = ("totals", "modes", "full_causes", "cut_causes", "fleet_what_if")
 """Tables that have a row for each kind of something."""
 
@@ -82,28 +88,28 @@ def shown(
     spark: SparkSession,
     sizes: Mapping[str, int],
     most: int = MOST_ROWS,
-    few: Mapping[str, Callable[[], Sequence[Row]]] = MappingProxyType({}),
-) -> tuple[dict[str, list[Row]], frozenset[str]]:
+    few: Mapping[str, Callable[[], Any]] = MappingProxyType({}),
+) -> tuple[dict[str, Columns], frozenset[str]]:
     """Rows by table, in their order, at most `most` of each; and the names of the tables that have more.
 
     `sizes` are rows of tables, of those where that is known: an empty one is not asked for, and of one that is small
-    all is taken. `few` gives all rows of tables, or at least those that are shown.
+    all is taken. `few` gives all rows of tables, or at least those that are shown, as tables of Arrow's.
     """
     bounds = {table.name: min(most, MOST_UNPARSED) if table is UNPARSED else most for table in TABLES}
     wanted = [table for table in TABLES if sizes.get(table.name) != 0 and table.name not in few]
     picks = [_picked(table, bounds[table.name], sizes.get(table.name)) for table in wanted]
     # Else each table would be tasks of its own, and to hand over the whole plan to it costs more than the rows.
-    rows = _asked(spark, f"select /*+ coalesce(1) */ * from ({' union all '.join(picks)}) as picked")
-    cut = frozenset(name for name, own in rows.items() if len(own) > bounds[name])
-    found = {table.name: rows[table.name][: bounds[table.name]] for table in TABLES}
-    found |= {name: _first(name, list(read()), most) for name, read in few.items()}
+    found = _asked(spark, f"select /*+ coalesce(1) */ * from ({' union all '.join(picks)}) as picked")
+    cut = frozenset(name for name, own in found.items() if len(own) > bounds[name])
+    found = {name: own.slice(0, bounds[name]) for name, own in found.items()}
+    found |= {name: _first(name, read(), most) for name, read in few.items()}
     cut |= {name for name in few if sizes.get(name, 0) > most}
-    return {name: ordered(own, ORDER[name]) for name, own in found.items()}, cut
+    return {name: Columns(ordered(own, ORDER[name])) for name, own in found.items()}, cut
 
 
-def _first(name: str, rows: list[Row], most: int) -> list[Row]:
+def _first(name: str, rows: Any, most: int) -> Any:
     """Those that are shown."""
-    return rows if len(rows) <= most else ordered(rows, FIRST.get(name, ORDER[name]))[:most]
+    return rows if len(rows) <= most else ordered(rows, FIRST.get(name, ORDER[name])).slice(0, most)
 
 
 def _picked(table: Table, most: int, size: int | None) -> str:
@@ -120,28 +126,33 @@ def _picked(table: Table, most: int, size: int | None) -> str:
         """
 
 
-def _asked(spark: SparkSession, statement: str) -> dict[str, list[Row]]:
-    """By table, in the order of FIRST. JSON leaves out what is null."""
-    found: dict[str, list[tuple[int, Row]]] = {table.name: [] for table in TABLES}
-    names = {table.name: dict.fromkeys(table.names) for table in TABLES}
-    told = spark.sql(statement).toArrow()
+def _asked(spark: SparkSession, statement: str) -> dict[str, Any]:
+    """Arrow's tables by name, in the order of FIRST."""
+    shapes = {table.name: schema(table).append(_PLACE) for table in TABLES}
+    found: dict[str, list[Any]] = {name: [] for name in shapes}
+    for batch in spark.sql(statement).toArrow().to_batches(PIECE):
+        for name, rows in _by_table(batch).items():
+            found[name].append(pa.RecordBatch.from_pylist(rows, shapes[name]))
+    every = {name: pa.Table.from_batches(own, shapes[name]) for name, own in found.items()}
+    return {name: rows.sort_by(_PLACE.name).drop_columns(_PLACE.name) for name, rows in every.items()}
+
+
+def _by_table(told: Any) -> dict[str, list[dict[str, Any]]]:
+    """Rows of some tables with their places. JSON leaves out what is null."""
+    found: dict[str, list[dict[str, Any]]] = {}
     for name, place, row in zip(*(told[column].to_pylist() for column in ("name", "place", "row")), strict=True):
-        found[name].append((place, names[name] | json.loads(row)))
-    return {name: [row for _, row in sorted(own, key=_place)] for name, own in found.items()}
-
-
-def _place(one: tuple[int, Row]) -> int:
-    return one[0]
-
-
-def ordered(rows: Iterable[Row], order: str) -> list[Row]:
-    """Rows in an order of ORDER."""
-    found = list(rows)
-    for item in reversed(order.split(", ")):
-        name, _, down = item.partition(" ")
-        found.sort(key=lambda row: _key(row[name]), reverse=bool(down))
+        found.setdefault(name, []).append(json.loads(row) | {_PLACE.name: place})
     return found
 
 
-def _key(value: Any) -> tuple[bool, Any]:
-    return value is not None, 0 if value is None else value
+def ordered(rows: Any, order: str) -> Any:
+    """A table of Arrow's in an order of ORDER."""
+    keys: list[tuple[str, str]] = []
+    columns: dict[str, Any] = {}
+    for item in order.split(", "):
+        name, _, down = item.partition(" ")
+        # Arrow has nulls last, or first, in all columns whichever way they are sorted.
+        for one in (rows[name].is_valid(), rows[name]):
+            columns[str(len(columns))] = one
+            keys.append((str(len(keys)), "descending" if down else "ascending"))
+    return rows.take(pc.sort_indices(pa.table(columns), keys))

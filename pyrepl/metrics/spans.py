@@ -91,7 +91,7 @@ def _largest(lines: pl.DataFrame) -> pl.DataFrame:
     return pl.concat(found).unique(_LINE, maintain_order=True)
 
 
-def those(rows: Any, lines: Sequence[Line]) -> list[dict[str, Any]]:
-    """The rows of an Arrow table of SERIES that are of these lines."""
-    wanted = pl.DataFrame(lines, dict.fromkeys(_LINE, pl.String), orient="row")
-    return pl.DataFrame(rows).join(wanted, on=_LINE, how="semi", nulls_equal=True).to_dicts()
+def those(rows: pl.LazyFrame, lines: Sequence[Line]) -> pl.LazyFrame:
+    """The rows of SERIES that are of these lines."""
+    wanted = pl.LazyFrame(lines, dict.fromkeys(_LINE, pl.String), orient="row")
+    return rows.join(wanted, on=_LINE, how="semi", nulls_equal=True)

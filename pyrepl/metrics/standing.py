@@ -21,6 +21,7 @@ from pyrepl.metrics import versions
 from pyrepl.metrics.parquet import SCHEMA_VERSION, read_shown
 from pyrepl.metrics.places import SHAPE
 from pyrepl.metrics.report.as_json import TABLES
+from pyrepl.metrics.report.columns import Columns
 from pyrepl.metrics.report.model import Report, Row
 from pyrepl.metrics.shown import ORDER, ordered
 from pyrepl.metrics.wanted import Steps, Wanted
@@ -34,15 +35,15 @@ def made_of(manifest: str, wanted: Wanted) -> str:
 
 @final
 class _Ordered(Mapping[str, Sequence[Row]]):
-    """Tables of Arrow's by their names, as the report has them: a table becomes rows when it is asked for first."""
+    """Tables of Arrow's by their names, as the report has them: a table is put in order when it is asked for first."""
 
     def __init__(self, tables: Mapping[str, Any]) -> None:
         self._tables = tables
-        self._rows: dict[str, list[Row]] = {}
+        self._rows: dict[str, Columns] = {}
 
-    def __getitem__(self, name: str) -> list[Row]:
+    def __getitem__(self, name: str) -> Columns:
         if name not in self._rows:
-            self._rows[name] = ordered(self._tables[name].to_pylist(), ORDER[name])
+            self._rows[name] = Columns(ordered(self._tables[name], ORDER[name]))
         return self._rows[name]
 
     def __iter__(self) -> Iterator[str]:

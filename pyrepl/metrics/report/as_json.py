@@ -37,7 +37,7 @@ _ROW: Final = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
 
 
 def _head(report: Report) -> dict[str, Any]:
-    """The top level without the tables, of plain values. Numbers that JSON has no word for are null."""
+    """The top level without the nodes and the tables, of plain values. Numbers that JSON has no word for are null."""
     totals = report.totals
     span = report.span_us
     return {
@@ -47,7 +47,6 @@ def _head(report: Report) -> dict[str, Any]:
         "loops": [_plain_row(row) for row in report.rows("loops")],
         "cuts": {word(row, "cause"): whole(row, "count") for row in report.rows("cut_causes")},
         **{name: whole(totals, name) for name in ("unparsed_lines", "unknown_lines")},
-        "nodes": [_plain_row(row) for row in report.rows("nodes")],
         "first_us": span[0] if span else None,
         "last_us": span[1] if span else None,
         "made_at_us": report.made_at_us,
@@ -59,23 +58,31 @@ def _head(report: Report) -> dict[str, Any]:
 
 
 def as_json(report: Report) -> Iterator[str]:
-    """The object as text, indented, with a line end; the rows of the tables a line each. In pieces, as that of a fleet
-    is large."""
+    """The object as text, indented, with a line end; the rows of the tables, and the nodes, a line each. In pieces, as
+    that of a fleet is large."""
     yield json.dumps(_head(report), indent=2, ensure_ascii=False, allow_nan=False).removesuffix("\n}")
+    yield ',\n  "nodes": '
+    yield from _lines(report.rows("nodes"), "  ")
     begin = ',\n  "tables": {\n'
     for table in TABLES:
-        yield f'{begin}    "{table.name}": {_lines(report.rows(table.name))}'
+        yield f'{begin}    "{table.name}": '
+        yield from _lines(report.rows(table.name), "    ")
         begin = ",\n"
     yield "\n  }\n}\n"
 
 
-def _lines(rows: Sequence[Row]) -> str:
-    return "[\n      " + ",\n      ".join(map(_line, rows)) + "\n    ]" if rows else "[]"
+def _lines(rows: Sequence[Row], indent: str) -> Iterator[str]:
+    """A list, of which each row is a line."""
+    begin = "["
+    for row in rows:
+        yield f"{begin}\n{indent}  {_line(row)}"
+        begin = ","
+    yield f"\n{indent}]" if rows else "[]"
 
 
 def _line(row: Row) -> str:
     try:
-        return _ROW.encode(row)
+        return _ROW.encode(dict(row))
     except ValueError:
         return _ROW.encode(_plain_row(row))
 

@@ -49,7 +49,7 @@ def test_it_reads_then_answers(tmp_path: Path) -> None:
     progress = Steps()
     report, charts = analysis.run(Asked((str(LOG),)), tmp_path, progress, draws=False)
     assert charts is None and progress.steps == ["read", "analyse", "collect"]
-    assert report.rows("syncs") == told(tmp_path)["syncs"] != []
+    assert list(report.rows("syncs")) == told(tmp_path)["syncs"] != []
 
 
 @pytest.mark.usefixtures("without_spark")

@@ -90,7 +90,7 @@ def collected(spark: SparkSession, tables: Path) -> Row:
     most = 1 << 20
     analysed = analyse(spark, tables, spans=5, most=most)
     found, _ = shown(spark, analysed.sizes, most, analysed.few)
-    rows: dict[str, list[Any]] = dict(found)
+    rows: dict[str, list[Any]] = {name: own.table.to_pylist() for name, own in found.items()}
     about = json.loads("".join(as_json(Report(found, (), 0, ""))))
     rows["summary"] = [{name: value for name, value in about.items() if name != "tables"}]
     rows["samples"] = [row for piece in pieces(manifest.load(tables)) if piece.mark["table"] == "samples"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +28,7 @@ MARK: dict[str, Any] = {
 
 
 def of_node(name: str, bounds: Bounds = (None, None)) -> Sources:
-    return Sources([{**MARK, "node": name}], [], [], {}, frozenset(), {}, (), bounds, ((name,),))
+    return Sources([json.dumps({**MARK, "node": name})], [], [], {}, frozenset(), {}, (), bounds, ((name,),))
 
 
 def test_answers_of_all_shares_are_views(tmp_path: Path) -> None:
@@ -49,7 +50,7 @@ def test_tables_of_few_rows_are_read_as_they_are(tmp_path: Path) -> None:
     answered(spark, wanted, tmp_path, 2)
     with pytest.raises(duckdb.CatalogException):
         spark.sql("select node from nodes")
-    assert sorted(row["node"] for row in few(tmp_path, (None, None), NODES)) == ["a", "b"]
+    assert sorted(few(tmp_path, (None, None), NODES)["node"].to_pylist()) == ["a", "b"]
     assert spark.sql("select count(*) as count from syncs").toArrow()["count"].to_pylist() == [0], "SQL reads it"
 
 
@@ -67,7 +68,7 @@ def test_of_happenings_the_newest_are_read_alone(tmp_path: Path) -> None:
         syncs = pa.Table.from_pylist([dict.fromkeys(SYNCS.names) | {"at_us": at} for at in times], schema(SYNCS))
         pq.write_table(syncs, folder / f"{name}.parquet")
     for since_us, most, read in ((60, 9, [60, 70, 80, 90]), (60, 2, [80, 90]), (None, 3, [70, 80, 90])):
-        assert sorted(row["at_us"] for row in newest(tmp_path, (None, None), SYNCS, since_us, most)) == read
+        assert sorted(newest(tmp_path, (None, None), SYNCS, since_us, most)["at_us"].to_pylist()) == read
     assert len(newest(tmp_path, (None, None), SYNCS, None, 7)) == len(few(tmp_path, (None, None), SYNCS)) == 7
 
 
@@ -87,7 +88,7 @@ def test_letters_that_spark_takes_for_patterns() -> None:
 def test_all_that_is_asked_travels(tmp_path: Path) -> None:
     edges = [["r", 1, 2, 3, 4, 5, 6], [None, 1, 2, 3, 4, 5, 6]]
     whole = Sources(
-        marks=[{**MARK, "node": "a", "edges": edges}],
+        marks=[json.dumps({**MARK, "node": "a", "edges": edges})],
         kept=[],
         again=[],
         text={},

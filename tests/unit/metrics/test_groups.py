@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -20,14 +21,14 @@ def piece(
 ) -> Piece:
     """Of an event log."""
     told: dict[str, Any] = {"masters": masters, "labels": list(labels), "replids": list(replids)}
-    return Piece({"table": "events", "form": "json", "node": node, **told}, kept, ())
+    return Piece(node, json.dumps({"table": "events", "form": "json", "node": node, **told}), kept, ())
 
 
 def text(node: str, end: str, replids: tuple[str, ...] = (), **more: Any) -> Piece:
     """Of a text log of a node that was a master or a replica, at one time alone."""
     asks = {"master": [], "replica": []} | {end: [more.pop("at_us", 5)]}
     told: dict[str, Any] = {"labels": [], "followed": [], "port": None, "asks": asks, "replids": list(replids)}
-    return Piece({"table": "events", "form": "text", "node": node, **told, **more}, {}, ())
+    return Piece(node, json.dumps({"table": "events", "form": "text", "node": node, **told, **more}), {}, ())
 
 
 def halves(folder: Path, *rows: tuple[str, str, str]) -> None:

@@ -27,7 +27,7 @@ from pyrepl.metrics.story import Stand
 from pyrepl.metrics.telling import Place, Telling
 
 WANTED = Sources(
-    marks=[{"node": "a", "count": 3, "edges": [["r", 1, 2, 3, 4, 5, 6]]}],
+    marks=['{"node": "a", "count": 3, "edges": [["r", 1, 2, 3, 4, 5, 6]]}'],
     kept=[("halves", ("halves/p1", "halves/p2"), frozenset({"a", "b", "c"}))],
     again=[Again("events", "a", ("events/day=x/node=a/p1",), True)],
     text={"d": ("events/day=x/node=d/p1",)},
@@ -148,7 +148,7 @@ def test_what_is_no_base_is_not_taken(tmp_path: Path, told: dict[str, bytes]) ->
 
 def test_all_that_it_is_made_of_names_it() -> None:
     others = [
-        replace(WANTED, marks=[{**WANTED.marks[0], "count": 4}]),
+        replace(WANTED, marks=[WANTED.marks[0].replace("3", "4", 1)]),
         replace(WANTED, kept=[("halves", ("halves/p1",), frozenset({"a", "b", "c"}))]),
         replace(WANTED, again=[]),
         replace(WANTED, text={}),

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
 from pyrepl.errors import ConfigError
-from pyrepl.metrics.manifest import NAME, VERSION, Entry, Manifest, load, save, sweep
+from pyrepl.metrics.manifest import NAME, VERSION, Entry, Manifest, digest, in_force, load, save, sweep
 from pyrepl.metrics.ranges import Told
 
 
@@ -23,6 +24,15 @@ def test_there_and_back(tmp_path: Path) -> None:
     assert load(tmp_path) == Manifest()
     save(tmp_path, filled())
     assert load(tmp_path) == filled()
+
+
+def test_what_was_saved_is_saved_the_same(tmp_path: Path) -> None:
+    known = filled()
+    known.entries["b"] = Entry("b", "/x/ü.log", "b", 0, "", error="cannot be read")
+    known.refused, known.copies = {"/x/c": "binary"}, {"/x/d": {"of": "/x/a.log", "bytes": 1, "of_bytes": 2}}
+    save(tmp_path, known)
+    assert load(tmp_path) == known and digest(load(tmp_path)) == digest(known) == in_force(tmp_path)
+    assert json.loads((tmp_path / NAME).read_bytes())["entries"][0]["told"][0]["parts"] == ["events/p1", "unparsed/u1"]
 
 
 def test_a_tail_does_not_move_the_offset() -> None:

@@ -86,7 +86,8 @@ def test_a_part_within_the_bounds_is_not_read_again(tmp_path: Path) -> None:
 
 def test_a_text_log_of_a_process_that_has_an_event_log() -> None:
     def piece(node: str, form: str, at_us: int, run: str) -> Piece:
-        return Piece({"table": "events", "form": form, "node": node, "starts": [[7, at_us, run]]}, {}, ())
+        mark = {"table": "events", "form": form, "node": node, "starts": [[7, at_us, run]]}
+        return Piece(node, json.dumps(mark), {}, ())
 
     every = [
         piece("a", "json", 10_000_000, "x"),

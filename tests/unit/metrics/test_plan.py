@@ -122,7 +122,7 @@ def test_a_file_that_was_written_anew_behind_its_begin_is_read_anew(tmp_path: Pa
     path.write_bytes(anew)
     assert ranges(known, path) == [(0, len(anew))]
     (entry,) = known.entries.values()
-    assert [(one["start"], one["read"]) for one in entry.told] == [(0, len(anew))]
+    assert [(one.start, one.read) for one in entry.told] == [(0, len(anew))]
     path.touch()
     assert ranges(known, path) == []
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from pyrepl.metrics.parts import Piece
@@ -55,5 +57,5 @@ def test_a_new_group_moves_no_other() -> None:
 
 @pytest.mark.parametrize(("form", "expected"), [("text", 100), ("json", 100 // ROLLED_UP)])
 def test_what_is_rolled_up_is_less_work(form: str, expected: int) -> None:
-    piece = Piece({"node": "a", "form": form, "count": 100, "table": "events"}, {}, ())
+    piece = Piece("a", json.dumps({"node": "a", "form": form, "count": 100, "table": "events"}), {}, ())
     assert weight([piece, piece]) == 2 * expected

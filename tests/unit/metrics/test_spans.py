@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
-import pyarrow as pa
 import pytest
 
 from pyrepl.metrics.answers import DRAWN
@@ -61,9 +60,9 @@ def test_shares_make_one_table(tmp_path: Path, share: int) -> None:
     found = made(tmp_path, [rows[begin : begin + 3 * share] for begin in range(0, len(rows), 3 * share)])
     assert found.rows == 80
     assert {int(node[1:]) for node, _ in found.lines} == {*range(28, 40), *range(MOST_LINES)}
-    every = few(tmp_path, NO_BOUNDS, SERIES)
+    every = few(tmp_path, NO_BOUNDS, SERIES).to_pylist()
     assert len(every) == 80 and set(every[0]) == set(SERIES.names)
-    shown = of_lines(tmp_path, NO_BOUNDS, found.lines)
+    shown = of_lines(tmp_path, NO_BOUNDS, found.lines).to_pylist()
     assert len(shown) == 2 * len(found.lines) and all(row in every for row in shown)
 
 
@@ -76,7 +75,7 @@ def test_lines_that_are_largest_in_anything_are_shown(tmp_path: Path) -> None:
 def test_another_width_takes_the_place_of_the_one_before(tmp_path: Path) -> None:
     shares = [line(1, lag_s=1.0), line(2, lag_s=2.0)]
     assert [made(tmp_path, shares, wide).rows for wide in (1, 10, 100)] == [6, 4, 2]
-    assert [row["at_us"] for row in few(tmp_path, NO_BOUNDS, SERIES)] == [0, 0]
+    assert few(tmp_path, NO_BOUNDS, SERIES)["at_us"].to_pylist() == [0, 0]
 
 
 def test_of_no_samples(tmp_path: Path) -> None:
@@ -86,5 +85,6 @@ def test_of_no_samples(tmp_path: Path) -> None:
 
 def test_a_node_is_not_its_replica() -> None:
     names: list[Line] = [("m", None), ("m", "r"), ("n", "r")]
-    rows = pa.Table.from_pylist([{"node": node, "replica": replica} for node, replica in names])
-    assert those(rows, [("m", None), ("n", "r")]) == [{"node": "m", "replica": None}, {"node": "n", "replica": "r"}]
+    rows = pl.LazyFrame([{"node": node, "replica": replica} for node, replica in names])
+    found = those(rows, [("m", None), ("n", "r")]).collect()
+    assert found.to_dicts() == [{"node": "m", "replica": None}, {"node": "n", "replica": "r"}]
