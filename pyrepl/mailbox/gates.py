@@ -373,7 +373,8 @@ class Gates:
             self._review_open(gate, now)
 
     def _is_arriving(self, box: str) -> bool:
-        return self._mastering.tracker.boxes[box].phase is Phase.ARRIVING
+        mine = self._mastering.tracker.boxes.get(box)
+        return mine is not None and mine.phase is Phase.ARRIVING
 
     def _ask(self, gate: Gate, now: float) -> None:
         gate.again_at = float("inf")
@@ -463,7 +464,9 @@ class Gates:
         for save in differs.saves:
             self._saving.adopt(CLIENT if token is not None else "", box, save, now)
         self._core.adopt_flags(differs.stores)
-        if not differs.late and not awaited and not found.untold:
+        is_told = not (differs.late or awaited or found.untold)
+        # A crash may have left a line of a message that another node saves: its UID is that message's.
+        if is_told and (token is not None or self._is_arriving(box.guid)):
             self._pass(box, found.next_uid)
         return bool(differs.late)
 

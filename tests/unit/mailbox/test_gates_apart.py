@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pyrepl.mailbox.compare import FoundBox
 from pyrepl.mailbox.gate_states import GateState
 from pyrepl.mailbox.gates import (
     CLIENT,
@@ -9,8 +10,8 @@ from pyrepl.mailbox.gates import (
     RETRY_S,
     GateWork,
 )
-from pyrepl.mailbox.verbs import Save
-from pyrepl.mailbox.words import APART
+from pyrepl.mailbox.verbs import Renumber, Save
+from pyrepl.mailbox.words import APART, Token
 from tests.unit.mailbox.gate_rig import GUID, READS, Rig, mail
 
 
@@ -64,3 +65,17 @@ def test_a_gate_is_not_opened_under_a_mastership_that_has_ended() -> None:
     token = None if lock is None else rig.node.saving.token_of(lock)
     assert rig.state() is GateState.OPEN and token is not None
     assert token.epoch == rig.node.mastering.root.epoch > epoch
+
+
+def test_a_uid_that_a_crash_left_without_a_message_is_that_of_who_saves_it() -> None:
+    rig = Rig()
+    rig.run(1)
+    box = rig.rows.box(GUID)
+    assert box is not None
+    rig.found = FoundBox((), next_uid=5)
+    for holder, passed in (("b", []), ("a", [((4, 4),)])):
+        rig.rows.put_box(box._replace(token=Token(rig.node.mastering.root.epoch, 1), holder=holder))
+        rig.restart()
+        rig.round()
+        rig.round()
+        assert [op.to for op in rig.ops() if isinstance(op, Renumber)] == passed
