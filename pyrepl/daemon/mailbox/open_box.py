@@ -71,7 +71,8 @@ class Message(NamedTuple):
 
 class Listing(NamedTuple):
     """A mailbox as it stands in the files: messages by UID, and the bases of files that have no UID yet: they have just
-    come, or their lines were lost. None of those is an expunged message."""
+    come, or their lines were lost. None of those is an expunged message. `next_uid`: where no client expunges, all UIDs
+    below may have been seen."""
 
     uidvalidity: int
     next_uid: int
@@ -148,7 +149,19 @@ class OpenBox:
                     continue
                 flags = flags_of(name.letters, self._keywords.known)
                 found.append(Message(entry.uid, entry.guid, flags, self._messages.path(entry.base)))
-        return Listing(self.uidvalidity, self.next_uid, tuple(found), frozenset(unlisted), self._carried)
+        return Listing(self.uidvalidity, self._seen_up_to, tuple(found), frozenset(unlisted), self._carried)
+
+    @property
+    def _seen_up_to(self) -> int:
+        """The next UID; that of the first of the last lines, if a crash came before their files did: they are of works
+        that are done again."""
+        first = self.next_uid
+        for entry in reversed(self._list.entries.values()):
+            is_raised = first == self.next_uid and entry.uid + 1 < first
+            if is_raised or self._messages.find(entry.base) is not None:
+                break
+            first = entry.uid
+        return first
 
     # The gate
 

@@ -153,13 +153,14 @@ def _copy(chance: random.Random, disk: ModelDisk, box: OpenBox, base: bytes) -> 
     if listing.messages:
         original = chance.choice(listing.messages)
         disk.write_new(b"/box/cur/" + base + b":2,S", disk.read(original.path))
-        disk.append(b"/box/dovecot-uidlist", b"%d G%b :%b\n" % (listing.next_uid, original.guid, base))
+        disk.append(b"/box/dovecot-uidlist", b"%d G%b :%b\n" % (box.next_uid, original.guid, base))
 
 
 def _change(chance: random.Random, disk: ModelDisk, box: OpenBox, number: int) -> None:
     """Something that a Dovecot does, or we."""
     files = [b"/box/cur/" + name for name in disk.names(b"/box/cur")]
-    base, uid = b"m%d" % number, box.listing().next_uid
+    box.load()
+    base, uid = b"m%d" % number, box.next_uid
     what = chance.choice(["save", "deliver", "flag", "expunge", "work", "move", "remove", "rewrite", "keyword", "copy"])
     if what == "save":
         disk.write_new(b"/box/cur/" + base + b":2,", b"x")
@@ -228,6 +229,16 @@ def test_not_more_texts_are_read_at_once_than_a_round_can_take(
     assert [each.text is not None for each in whole.messages] == [False, True, True, False, False]
     rest = box.found(Look(6, False, wanted=frozenset({"d", "e"})))
     assert [each.text is not None for each in rest.messages] == [False, False, False, True, True]
+
+
+def test_lines_whose_files_never_came_have_shown_no_uids(disk: ModelDisk, box: OpenBox) -> None:
+    box.perform([_add("a", 3)], lambda work: b"/text")
+    disk.append(b"/box/dovecot-uidlist", b"4 :b\n6 :c\n")
+    assert box.listing().next_uid == 4
+    disk.write_new(b"/box/new/b", b"four")
+    assert box.listing().next_uid == 6
+    box.open_gate(10)
+    assert box.listing().next_uid == 10, "that was not for a message"
 
 
 def test_which_uids_were_used_is_told_but_not_what_was_only_set(disk: ModelDisk, box: OpenBox) -> None:
