@@ -187,6 +187,10 @@ class Mastering:
         self.tracker.applied(self.core.causal.held, now)
         lost: list[Lost] = []
         while events := self.tracker.events():
+            # All that have arrived at once may be used at once, by who was granted one of them: UIDs are passed first.
+            for event in events:
+                if isinstance(event, Arrived):
+                    self._arrived(event)
             for event in events:
                 lost.append(event) if isinstance(event, Lost) else self._on(event, now)
         if lost:
@@ -262,8 +266,6 @@ class Mastering:
             self._ask(event)
         elif isinstance(event, HandOver):
             self._hand_over(event)
-        elif isinstance(event, Arrived):
-            self._arrived(event)
         elif isinstance(event, StaleGive):
             self.core.note("stale_give", self._called(event.box))
 

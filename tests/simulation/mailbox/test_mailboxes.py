@@ -45,6 +45,7 @@ FOUND = (
     8000338,
     9001902,
     9008660,
+    11011237,
 )
 """Seeds of longer runs that found something."""
 MUST_HAPPEN = {
