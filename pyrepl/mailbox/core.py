@@ -14,13 +14,12 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple, TypeVar, final
 
 from pyrepl.mailbox.answers import Ok
-from pyrepl.mailbox.boxes import is_visible
 from pyrepl.mailbox.causal import Causal, Waiting
 from pyrepl.mailbox.codec import UNTAGGED
 from pyrepl.mailbox.journal_ops import Journal, by_guid
 from pyrepl.mailbox.merging import NO_TEXT, Crossed, Effects, Merger, Text, Texts
 from pyrepl.mailbox.recovery import works_at_start
-from pyrepl.mailbox.rows import UNPLACED, BoxRow, GoneRow, Rows
+from pyrepl.mailbox.rows import UNPLACED, BoxRow, Rows
 from pyrepl.mailbox.sending import Counted, Notice, Reply, Send
 from pyrepl.mailbox.store import (
     NAMING,
@@ -347,24 +346,8 @@ class Core:
         for text in self.texts.values():
             self.let_go((text or NO_TEXT).name)
         self.texts.clear()
-        self._let_go_kept()
+        self._works.extend(self.merger.let_go_passed(self.causal.has))
         self.drain()
-
-    def _let_go_kept(self) -> None:
-        """Messages that a crash left in the store, whose ops do not come again: each has a row by now, or is gone."""
-        for guid, kept in self.merger.kept.items():
-            box = self.rows.box(guid)
-            passed = {name: has.at for name, has in kept.items() if has.at is not None and self.causal.has(has.at)}
-            if box is None or not passed:
-                continue
-            for name, at in passed.items():
-                uid = kept.pop(name).uid
-                if self.rows.message(guid, name) is None:
-                    gone = self.rows.gone(guid, name) or GoneRow(guid, uid, name, (at,), box.highest)
-                    self.rows.put_gone(gone._replace(uid=uid))
-                    self._works.append(RemoveMessage(box.user, guid, name))
-            if not is_visible(self.rows, box):
-                self._works.append(RemoveBox(box.user, guid))
 
     def _apply(self, each: Waiting) -> list[Crossed]:
         op = each.op

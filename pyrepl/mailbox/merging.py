@@ -16,15 +16,15 @@ An op of our own is applied by the same code as everybody's.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Final, NamedTuple, TypeAlias, final
 
-from pyrepl.mailbox.boxes import view, works_between
+from pyrepl.mailbox.boxes import is_visible, view, works_between
 from pyrepl.mailbox.flags import changed, from_set, merged
 from pyrepl.mailbox.modseqs import Landing, land
 from pyrepl.mailbox.refusals import MOST_IN_OP
 from pyrepl.mailbox.rows import UNPLACED, BoxRow, GoneRow, MessageRow, Rows
-from pyrepl.mailbox.store import AddMessage, MakeBox, MoveMessage, RemoveMessage, SetFlags, Stored, Work
+from pyrepl.mailbox.store import AddMessage, MakeBox, MoveMessage, RemoveBox, RemoveMessage, SetFlags, Stored, Work
 from pyrepl.mailbox.verbs import (
     Copy,
     Create,
@@ -166,7 +166,7 @@ class Merger:
         known = self.rows.message(row.box, row.guid)
         if known is None and (text is None or not self.not_killed(row.box, row.guid, row.dots)):
             self._may_place(row.box, row.guid, row.uid, Effects())
-            self._let_go_kept(row)
+            self._let_go(row.box, row.guid)
             self._bury(row)
             # A crash may have left it in the store, from when the op came for the first time.
             effects.works.append(RemoveMessage(user, row.box, row.guid))
@@ -223,10 +223,9 @@ class Merger:
         """May a message get this UID here? Not below one that clients may have seen."""
         box = self.rows.box(guid)
         assert box is not None
-        kept = self.kept.get(guid, {})
-        was_seen = kept.get(message)
+        was_seen = self.kept.get(guid, {}).get(message)
         if was_seen is not None and was_seen.uid <= uid:
-            del kept[message]
+            self._come(guid, message)
         is_its_own = was_seen is not None and was_seen.uid >= uid
         if uid >= (box.uidnext if is_its_own else self.least_uid(box)):
             self.rows.put_box(box._replace(uidnext=uid + 1))
@@ -237,11 +236,41 @@ class Merger:
             effects.burned.append((guid, uid))
         return False
 
-    def _let_go_kept(self, row: MessageRow) -> None:
-        """A message goes for which clients have seen a higher UID than it has."""
-        was_seen = self.kept.get(row.box, {}).pop(row.guid, None)
-        if was_seen is not None:
-            self._pass(row.box, was_seen.uid)
+    def let_go_passed(self, has: Callable[[Dot], bool]) -> list[Work]:
+        """The ops of which `has` is true do not come again. A message that a crash left, and that one of them brought,
+        has a row by now, or is gone."""
+        works: list[Work] = []
+        for guid in list(self.kept):
+            box = self.rows.box(guid)
+            passed = [(name, was.at) for name, was in self.kept[guid].items() if was.at is not None and has(was.at)]
+            if box is None or not passed:
+                continue
+            for name, at in passed:
+                uid = self._let_go(guid, name)
+                if self.rows.message(guid, name) is None:
+                    gone = self.rows.gone(guid, name) or GoneRow(guid, uid, name, (at,), box.highest)
+                    self.rows.put_gone(gone._replace(uid=uid))
+                    works.append(RemoveMessage(box.user, guid, name))
+            if not is_visible(self.rows, box):
+                works.append(RemoveBox(box.user, guid))
+        return works
+
+    def _let_go(self, guid: str, message: str) -> int:
+        """A crash left a message under a UID that it does not come again for. Clients have seen this UID, which comes
+        back; `UNPLACED` for a message that no crash left."""
+        was_seen = self._come(guid, message)
+        if was_seen is None:
+            return UNPLACED
+        self._pass(guid, was_seen.uid)
+        return was_seen.uid
+
+    def _come(self, guid: str, message: str) -> Stored | None:
+        """A message is no longer awaited; where a crash left it comes back."""
+        kept = self.kept.get(guid, {})
+        was_seen = kept.pop(message, None)
+        if guid in self.kept and not kept:
+            del self.kept[guid]
+        return was_seen
 
     def _pass(self, guid: str, uid: int) -> None:
         """Clients may have seen this UID, whether the message has it or not: nobody gets one below."""
@@ -324,7 +353,7 @@ class Merger:
             return
         gone = self.rows.gone(row.box, row.guid)
         dots = newest((*(gone.dots if gone else ()), *row.dots))
-        self._let_go_kept(row)
+        self._let_go(row.box, row.guid)
         self.rows.drop_message(row.box, row.guid)
         self.rows.put_gone(GoneRow(row.box, row.uid, row.guid, dots, max(row.modseq, modseq), row.flags))
         effects.works.append(RemoveMessage(user, row.box, row.guid))

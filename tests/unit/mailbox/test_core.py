@@ -144,3 +144,13 @@ def test_what_a_crash_left_goes_when_its_op_does_not_come_again() -> None:
     assert mine.removals() == [RemoveMessage("alice", GUID, "G1")] and list(mine.merger.kept[GUID]) == ["G2"]
     gone = mine.rows.gone(GUID, "G1")
     assert gone is not None and (gone.uid, gone.dots) == (1, (Dot("b", 2),)), "a crash before that is no riddle"
+
+
+def test_a_jump_forgets_no_uid_that_clients_saw_before_a_crash() -> None:
+    mine = core()
+    mine.do([CREATE])
+    mine.merger.kept[GUID] = {"G1": Stored(9, (), Dot("b", 1)), "G2": Stored(12, (), Dot("b", 1))}
+    mine.hear("b", "*", SAVE.replaced(at=Dot("b", 1), modseq=1), "")
+    mine.jump((Dot("b", 1),))
+    box = mine.rows.box(GUID)
+    assert not mine.merger.kept and box is not None and box.uidnext == 13

@@ -250,4 +250,4 @@ def test_a_message_that_an_op_moved_on_before_a_crash_stays_where_clients_have_s
             merger.apply(op, {}, effects)
         box = rows.box(GUID)
         assert box is not None and [row.uid for row in rows.messages(GUID)] == uids
-        assert merger.least_uid(box) == box.uidnext == 5 and not merger.kept[GUID]
+        assert merger.least_uid(box) == box.uidnext == 5 and not merger.kept

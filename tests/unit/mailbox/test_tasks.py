@@ -79,3 +79,23 @@ def test_a_mastership_that_ended_while_its_task_waited_is_asked_for_again() -> N
     cluster.say("m1>a * UNLOCK alice INBOX")
     cluster.run(5.0)
     assert [token.epoch for token in ran] == [node.mastering.root.epoch]
+
+
+def test_a_task_gets_two_mailboxes_of_a_dead_master_with_room_in_both() -> None:
+    cluster = ready("abc")
+    cluster.say("m1>a 1 CREATE alice Work")
+    node, rows, boxes = cluster.nodes["b"], cluster.rows["b"], set(cluster.names)
+    nexts: list[int] = []
+
+    def run(_tokens: dict[str, Token], _now: float) -> None:
+        nexts.extend(row.uidnext for row in map(rows.box, sorted(boxes)) if row is not None)
+
+    for client in ("m2>b", "m1>a"):
+        for guid in sorted(boxes):
+            cluster.say(f"{client} 2 LOCK alice {cluster.names[guid]}")
+            cluster.say(f"{client} * UNLOCK alice {cluster.names[guid]}")
+        cluster.run(1.0)
+    cluster.crash("a")
+    node.saving.tasks.add(boxes, run, lambda reason, now: None, cluster.now)
+    cluster.run(9.0)
+    assert nexts == [4000, 4000]
