@@ -198,7 +198,11 @@ class Mailboxes:
         mutable=False,
     )
     mailbox_tombstones = Directive(
-        Integer(1, 36_500), 30, "Days for which the node remembers which messages were expunged.", mutable=False
+        Integer(1, 36_500),
+        30,
+        "Days for which the node remembers which messages were expunged. Make them more than a node may be away: if one"
+        " is away for longer, and a message that went is saved again meanwhile, its flags may differ between the two.",
+        mutable=False,
     )
     mailbox_scrub = Directive(
         Memory(),

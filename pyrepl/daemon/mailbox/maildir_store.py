@@ -251,7 +251,7 @@ class MaildirStore:
     def texts(self, user: str, guids: Iterable[str], but: bytes = b"", first: bytes = b"") -> dict[str, bytes]:
         """The paths of messages' texts, from any mailbox of the user but the one with the GUID `but`; where they are
         most likely, in `first`, if that is said. Raises NotThere, OSError, CorruptData."""
-        boxes, wanted = self._asked(user), list(guids)
+        boxes, wanted, passed = self._asked(user), list(guids), {but}
         found: dict[str, bytes] = {}
 
         def look(box: bytes) -> None:
@@ -266,8 +266,9 @@ class MaildirStore:
         if first and wanted:
             with suppress(*TROUBLE):
                 look(first)
+                passed.add(first)
         for place in boxes.places() if wanted else ():
-            if wanted and place.guid != but:
+            if wanted and place.guid not in passed:
                 look(place.guid)
         return found
 

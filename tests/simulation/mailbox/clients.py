@@ -49,6 +49,8 @@ class Books:
         self.copied: set[tuple[str, str]] = set()
         """(mailbox, GUID) that COPYs were asked to bring, or a SAVE that was not the first of its GUID."""
         self.number = 0
+        self.forgotten = 0
+        """No message up to this number is saved again: a node may have forgotten that it went, before others heard."""
         self.twins: random.Random | None = None
         """Whether a message is saved that somebody saved before, on whatever node; None if none is."""
 
@@ -62,8 +64,8 @@ class Books:
 
     def guid_to_save(self, box: str) -> str:
         """A new one, but for twins."""
-        if self.twins is not None and self.number and self.twins.random() < 0.08:
-            guid = f"G{self.twins.randint(max(1, self.number - 15), self.number)}"
+        if self.twins is not None and self.number > self.forgotten and self.twins.random() < 0.08:
+            guid = f"G{self.twins.randint(max(self.forgotten + 1, self.number - 15), self.number)}"
             self.copied.add((box, guid))
             return guid
         self.number += 1

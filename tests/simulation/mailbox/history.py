@@ -187,10 +187,16 @@ class History:
         """As after a month: whatever there is of tombstones goes, on all nodes, but for what one asks for in a moment:
         one that starts, or that takes another's state.
 
-        If only some nodes forgot, a twin of a message that is gone would have its flags on the others alone."""
+        If only some nodes forgot, a twin of a message that is gone would have its flags on the others alone; and so it
+        would if one forgot before the others heard that it is gone: nobody saves a message again in such a month."""
         hosts = [self.world.hosts[name] for name in self.world.members.keepers]
-        if not any(host.node is None or host.rows.is_ahead for host in hosts):
-            self.world.seen["forgotten"] += sum(host.rows.forget_gone() for host in hosts)
+        if any(host.node is None or host.rows.is_ahead for host in hosts):
+            return
+        have_all_heard = all(host.rows.held() == hosts[0].rows.held() for host in hosts)
+        if not have_all_heard:
+            self.books.forgotten = self.books.number
+        but = () if have_all_heard else self.books.copied
+        self.world.seen["forgotten"] += sum(host.rows.forget_gone(but) for host in hosts)
 
     def _rot(self) -> None:
         """A text goes bad that another node has too; or the node looks whether any has."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from itertools import takewhile
 from operator import attrgetter
 from typing import Any
@@ -216,12 +216,13 @@ class MemoryRows:
         """Is more shown than the vector covers?"""
         return any(self._held.get(origin, 0) < seq for origin, seq in self._ahead.items())
 
-    def forget_gone(self) -> int:
-        """Forget tombstones; how many those were."""
+    def forget_gone(self, but: Collection[tuple[str, str]]) -> int:
+        """Forget tombstones, but for those of (mailbox, GUID) of `but`; how many went."""
         assert not self.is_dirty
-        count = sum(map(len, self._gone.values()))
-        self._gone.clear()
-        return count
+        going = [(box, guid) for box, rows in self._gone.items() for guid in rows if (box, guid) not in but]
+        for box, guid in going:
+            del self._gone[box][guid]
+        return len(going)
 
     def put_gone(self, row: GoneRow) -> None:
         self._put(self._gone.setdefault(row.box, {}), row.guid, row)

@@ -46,6 +46,7 @@ FOUND = (
     9001902,
     9008660,
     11011237,
+    12011088,
 )
 """Seeds of longer runs that found something."""
 MUST_HAPPEN = {
