@@ -26,7 +26,7 @@ from pyrepl.mailbox.rows import BoxRow
 from pyrepl.mailbox.tasks import Tasks
 from pyrepl.mailbox.uids import NO_UID, WHY_NO_UID
 from pyrepl.mailbox.verbs import Lock, Save
-from pyrepl.mailbox.words import Box, Token
+from pyrepl.mailbox.words import APART, Box, Token
 
 RETRY_S: Final = 1.0
 """After so long a SAVE without a tag waits for the mastership anew."""
@@ -156,6 +156,10 @@ class Saving:
             self._unlock(event.lock, now)
             self.core.reply(held.client, held.tag, No(reason=Reason.FAILED, why=WHY_NO_UID))
             return
+        if uid > self.core.merger.least_uid(box) and event.token.term != APART:
+            # In another block than the rows know: after a crash the store goes on there, and apart it must not.
+            self.core.pass_uids(box, uid - 1, event.token)
+            box = box._replace(uidnext=uid)
         self._tokens[event.lock] = event.token
         order = self.order(event.box)
         order.passed(box.uidnext - 1) if order.is_idle else None

@@ -47,6 +47,7 @@ FOUND = (
     9008660,
     11011237,
     12011088,
+    12022049,
 )
 """Seeds of longer runs that found something."""
 MUST_HAPPEN = {

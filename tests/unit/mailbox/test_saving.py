@@ -102,3 +102,20 @@ def test_a_mailbox_without_a_uid_left_takes_no_more() -> None:
     assert cluster.said("NO") == [f"a>m1 1 {why}", f"a>m1 2 {why}"]
     cluster.say("m1>a 3 STORE alice INBOX uids=1 add=x")
     assert "a>m1 3 OK" in cluster.said("OK"), "and goes on otherwise"
+
+
+def test_who_is_apart_does_not_go_on_where_its_store_was_as_a_master() -> None:
+    cluster = ready()
+    gap = cluster.nodes["a"].mastering.options.gap
+    [box] = [each for each in cluster.rows["a"].boxes("alice") if each.name == "INBOX"]
+    cluster.nodes["a"].core.pass_uids(box, gap + 5)
+    cluster.run(0.1)
+    cluster.say("m2>b 1 LOCK alice INBOX")
+    assert f"b>m2 1 OK uid={3 * gap + 6}" in cluster.said(), "the next block of masters"
+    cluster.crash("b")
+    cluster.start("b")
+    cluster.cut("a", "b")
+    cluster.run(8.0)
+    cluster.say("m2>b 2 LOCK alice INBOX")
+    [answer] = [line for line in cluster.said("OK") if line.startswith("b>m2 2 ")]
+    assert answer == f"b>m2 2 OK uid={5 * gap + 6}", "behind what the store may have given out as the master's"
