@@ -18,7 +18,9 @@ it takes no mastership, gives out no UID but in mailboxes that it has made since
 an older epoch (mastering.py). When it has been told all, it first passes over those UIDs, by an op in each mailbox:
 what it gave out under a mastership or apart lies below (uids.py). Whoever is root afterwards waits for these ops. Of
 mailboxes that only another member knows it hears later, and passes them over then; until every member that keeps mail
-has told it all, it does not say that it is clear, so that a root leaves room (mastering.py).
+has told it all, it does not say that it is clear, so that a root leaves room (mastering.py). And a member may show a
+mailbox of which nobody has the ops any more, as it had begun to take it from one that has lost its data: when that
+is told as rows, UIDs are passed over there as well.
 
 Its own ops have another name than those before (`a~5`, rows.py): no number of theirs is used twice.
 
@@ -31,6 +33,8 @@ from typing import Final, final
 
 from pyrepl.mailbox.core import Core
 from pyrepl.mailbox.mastering import Mastering
+from pyrepl.mailbox.rows import BoxRow
+from pyrepl.mailbox.words import node_of
 
 
 @final
@@ -76,6 +80,19 @@ class Freshness:
         if not self._linked.get(peer, True):
             self._told, self._told_by = dict(self._core.peers[peer].held), peer
 
+    def box_came(self, guid: str) -> None:
+        """A mailbox was told, whole, as rows. One that was made on a disk that is lost may be new here."""
+        box = self._core.rows.box(guid)
+        if box is None or self._core.origin == self._core.name or not self.has_heard_all():
+            return
+        if not box.token.epoch and self._is_lost(box.created_stamp.node):
+            self._pass_uids(box)
+
+    def _is_lost(self, origin: str) -> bool:
+        """Has its node another name for its ops since?"""
+        names = {self._core.origin, *self._core.causal.held}
+        return any(node_of(name) == node_of(origin) and _number(name) > _number(origin) for name in names)
+
     def has_heard_all(self) -> bool:
         """Is no UID that was given out before the data was lost below what others may get?"""
         return not self._root.is_fresh and not self._unheard
@@ -109,11 +126,14 @@ class Freshness:
         return len(self._heard) > count - members.majority or len(self._linked) == count - 1
 
     def _pass_lost_uids(self) -> None:
-        blocks, place = self._mastering.blocks, self._mastering.members.place(self._core.name)
         rows = self._core.rows
         for box in [box for user in rows.users() for box in rows.boxes(user)]:
             if not self._mastering.is_made_here(box):
-                self._core.pass_uids(box, blocks.first(box.uidnext, place) + blocks.room - 1)
+                self._pass_uids(box)
+
+    def _pass_uids(self, box: BoxRow) -> None:
+        blocks, place = self._mastering.blocks, self._mastering.members.place(self._core.name)
+        self._core.pass_uids(box, blocks.first(box.uidnext, place) + blocks.room - 1)
 
     def _end(self, how: str) -> None:
         self._keep_over()
@@ -122,3 +142,8 @@ class Freshness:
     def _keep_over(self) -> None:
         self._root.is_fresh = False
         self._core.rows.put_cluster(self._core.rows.cluster()._replace(is_fresh=False))
+
+
+def _number(origin: str) -> int:
+    """How often a node had lost its data when it made these ops, or more."""
+    return int(origin.partition("~")[2] or 0)

@@ -111,6 +111,7 @@ class Node:
         self.resync: Final = Resync(self.core, now, options.pages, place)
         self.freshness: Final = Freshness(self.core, self.mastering)
         self.resync.on_synced = self.freshness.synced
+        self.resync.pulling.on_box = self.freshness.box_came
         self.mastering.has_heard_all = self.freshness.has_heard_all
         self.mending: Final = Mending(self.core, now)
         self.scrubbing: Final = Scrubbing(self.core)

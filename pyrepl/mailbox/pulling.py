@@ -179,6 +179,8 @@ class Pulling:
         self._pages: Final = pages
         self.joiner: Final = Joiner(core.merger, core.causal.held)
         self._on_end: Final = on_end
+        self.on_box: Callable[[str], None] = lambda guid: None
+        """Told of a mailbox of which all is taken."""
         self._asked = 0
         self._now: _Transfer | None = None
         self.last: Resynced | None = None
@@ -360,6 +362,7 @@ class Pulling:
         row = self._row(box)
         if box.is_compared and not box.wanted and not box.is_cut:
             self.joiner.end_box(box.state)
+            self.on_box(box.state.id)
             now.box = None
             self._go_on(now)
             return

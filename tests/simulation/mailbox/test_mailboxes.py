@@ -48,6 +48,8 @@ FOUND = (
     11011237,
     12011088,
     12022049,
+    13009553,
+    13035352,
 )
 """Seeds of longer runs that found something."""
 MUST_HAPPEN = {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from pyrepl.mailbox.words import Stamp, Token
 from tests.scenario.mailbox.cluster import Cluster, ready, save
 
 
@@ -162,6 +163,26 @@ def test_who_lost_the_disk_is_clear_when_every_member_has_told_it_all() -> None:
     cluster.run(3.0)
     assert node.freshness.has_heard_all() and [line for line in cluster.said("ROOT-CLEAR") if line.startswith("c>")]
     assert [box.uidnext > 300_000 for box in boxes("alice")] == [True, True]
+
+
+@pytest.mark.parametrize(("maker", "is_passed"), [("b", True), ("a", False), ("b~5", False)])
+def test_a_mailbox_from_before_may_come_to_light_when_all_was_told(maker: str, is_passed: bool) -> None:
+    """Another one has its beginning, and nobody the ops: it is told as rows."""
+    cluster = ready("ab")
+    cluster.crash("b")
+    cluster.lose_disk("b")
+    cluster.start("b")
+    cluster.run(5.0)
+    node, other, rows = cluster.nodes["b"], cluster.rows["a"], cluster.rows["b"]
+    assert node.freshness.has_heard_all() and node.core.origin == "b~5"
+    [inbox] = other.boxes("alice")
+    guid = "9" * 32
+    other.put_box(inbox._replace(guid=guid, name="Work", uidnext=3, token=Token(0, 0), created_stamp=Stamp(2, maker)))
+    node.resync.pulling.want(node.core.peers["a"])
+    cluster._after("b")
+    cluster.settle()
+    [found] = [box for box in rows.boxes("alice") if box.guid == guid]
+    assert (found.uidnext > 200_000) == is_passed
 
 
 def test_while_it_is_fresh_it_gives_out_uids_only_in_mailboxes_of_its_own() -> None:
