@@ -7,7 +7,6 @@ that is silent are null. Not here: which halves belong together (stitch.py), clo
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from typing import Final
 
@@ -16,7 +15,7 @@ import polars as pl
 from pyrepl.metrics import skew as clocks
 from pyrepl.metrics.kinds import RDB_VERSION
 from pyrepl.metrics.rollup import Mark
-from pyrepl.metrics.stitch import Half, Match, stitch
+from pyrepl.metrics.stitch import stitch
 
 _Call = tuple[str, str, str]
 """Who calls whom, by what label, and which node that is."""
@@ -36,15 +35,14 @@ def attempts(
     being one. Times of replicas are brought to the reference clock.
     """
     matches = _matches(halves, nodes, {node: number for number, group in enumerate(groups) for node in group})
-    if matches:
-        names = {match.replica.sync: match.master.sync for match in matches}
-        halves = halves.with_columns(pl.col("sync").replace(names))
+    if len(matches):
+        halves = halves.with_columns(pl.col("sync").replace(matches["r.sync"], matches["m.sync"]))
     rows = _sides(halves)
     bounds, calls = _bounds(rows)
     skews = clocks.estimate(bounds)
     rows = _one_clock(rows, skews)
-    calls |= {(one.master.node, one.master.label, one.replica.node) for one in matches}
-    calls |= {(one.replica.node, one.replica.label, one.master.node) for one in matches}
+    for mine, other in ("mr", "rm"):
+        calls.update(matches.select(f"{mine}.node", f"{mine}.label", f"{other}.node").unique().iter_rows())
     return _with_last(_judged(_pairs(rows, calls)), nodes, skews), skews
 
 
@@ -59,24 +57,20 @@ def _sides(halves: pl.DataFrame) -> pl.DataFrame:
     return sides[0].join(sides[1], on="sync", how="full", coalesce=True)
 
 
-def _matches(halves: pl.DataFrame, nodes: Mapping[str, Mark], group_of: Mapping[str, int]) -> list[Match]:
+def _matches(halves: pl.DataFrame, nodes: Mapping[str, Mark], group_of: Mapping[str, int]) -> pl.DataFrame:
     """Halves that name no common sync are brought together. Event logs name their syncs: then there are masters' alone
     or replicas' alone, or none, however many there are."""
     alone = halves.filter(~pl.col("sync").is_duplicated())
-    if alone["end"].n_unique() < len(_SIDES):
-        return []
     is_master, at_us = pl.col("end") == "master", pl.coalesce("asked_us", "decided_us")
-    rows = alone.filter(at_us.is_not_null()).select(
-        "sync", "node", is_master.alias("is_master"), pl.col("peer").fill_null(""), at_us.alias("at_us"),
-        "verdict", "asked_replid", "asked_offset", pl.when(~is_master).then(_stream()).alias("replid"),
+    rows = alone.head(0) if alone["end"].n_unique() < len(_SIDES) else alone.filter(at_us.is_not_null())
+    rows = rows.select(
+        "sync", "node", is_master.alias("is_master"), pl.col("peer").fill_null("").alias("label"),
+        at_us.alias("at_us"), "verdict", "asked_replid", "asked_offset",
+        pl.when(~is_master).then(_stream()).alias("replid"),
     )  # fmt: skip
-    found = list(map(Half._make, rows.iter_rows()))
     ports = {name: node["port"] for name, node in nodes.items() if node["port"]}
     replids = {name: frozenset(node["replids"]) for name, node in nodes.items()}
-    by_group: defaultdict[int | None, list[Half]] = defaultdict(list)
-    for half in found:
-        by_group[group_of.get(half.node)].append(half)
-    return [match for own in by_group.values() for match in stitch(own, ports, replids)]
+    return stitch(rows, ports, replids, group_of)
 
 
 def _stream() -> pl.Expr:
