@@ -105,8 +105,10 @@ def analysed(logs: Path, folder: Path, workers: int, cores: float, driver: float
         program = str(Path(sys.executable).with_name("pyrepl"))
         kept = ("--conf", "spark.eventLog.enabled=true", "--conf", f"spark.eventLog.dir=file:{events}")
         command = [program, "metrics", str(logs), "--out", str(folder / "out"), "--quiet", "--master", url, *kept]
+        # Executors run what the driver is told, and nothing but this Python has to have what they need.
+        environment = {**os.environ, "PYSPARK_PYTHON": sys.executable}
         began = time.monotonic()
-        subprocess.run(within(ours, command), check=True, stdout=subprocess.DEVNULL)
+        subprocess.run(within(ours, command), check=True, stdout=subprocess.DEVNULL, env=environment)
         return time.monotonic() - began
 
 
