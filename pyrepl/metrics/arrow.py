@@ -25,14 +25,28 @@ def schema(table: Table, without: tuple[str, ...] = ()) -> Any:
     return pa.schema([(column.name, _TYPES[column.kind]) for column in table.columns if column.name not in without])
 
 
+@cache
+def _columns(table: Table) -> list[tuple[str, Any, int]]:
+    """Name and type of each, and the place of the first column of that type."""
+    types = schema(table).types
+    return [(name, kind, types.index(kind)) for name, kind in zip(table.names, types, strict=True)]
+
+
 def shaped(table: Table, columns: dict[str, Any], rows: int) -> Any:
     """A RecordBatch of the table: the columns given, cast to its types, and nulls for all others."""
-    wanted = schema(table)
-    arrays = [
-        columns[field.name].cast(field.type) if field.name in columns else pa.nulls(rows, field.type)
-        for field in wanted
-    ]
-    return pa.RecordBatch.from_arrays(arrays, schema=wanted)
+    # One array for all columns of a type: of a small range of a log most columns have nothing.
+    nulls: dict[int, Any] = {}
+    arrays = []
+    for name, kind, first in _columns(table):
+        found = columns.get(name)
+        if found is None:
+            if first not in nulls:
+                nulls[first] = pa.nulls(rows, kind)
+            found = nulls[first]
+        elif found.type != kind:
+            found = found.cast(kind)
+        arrays.append(found)
+    return pa.RecordBatch.from_arrays(arrays, schema=schema(table))
 
 
 def days(at_us: Any) -> Any:

@@ -227,6 +227,8 @@ def _by_days(table: Table, found: Any, place: Path) -> list[tuple[Path, Any]]:
         return [(place, found)]
     found = found.sort_by([("node", "ascending"), ("at_us", "ascending")])
     named = pc.unique(found[DAY]).to_pylist() or [NO_DAY]
+    if len(named) == 1:
+        return [(place / f"{DAY}={named[0]}", found)]
     return [(place / f"{DAY}={day}", found.filter(pc.equal(found[DAY], day))) for day in named]
 
 

@@ -346,7 +346,7 @@ class Writer:
 
     def _note_seqs(self, table: Table, rows: Any) -> None:
         """Runs of numbered lines, so that a later reader knows whether any line can be there twice."""
-        numbered = rows.filter(pc.is_valid(rows["seq"]))
+        numbered = rows.select(("run", "seq")).filter(pc.is_valid(rows["seq"]))
         if not numbered.num_rows:
             return
         runs = pc.unique(numbered["run"]).to_pylist()

@@ -10,9 +10,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+import polars as pl
 import pyarrow as pa
-import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from pyrepl.metrics.handing import handed, struct
 
@@ -21,6 +20,8 @@ if TYPE_CHECKING:
 
 MOST_FILES: Final = 256
 """Files that a task opens."""
+AT_ONCE: Final = 32
+"""So many of them are read in one call of Polars, which takes a third of the time that Arrow takes for one by one."""
 _FILES: Final = pa.schema([pa.field("path", pa.string(), nullable=False), ("nodes", pa.list_(pa.string()))])
 
 
@@ -32,13 +33,24 @@ def stored(
     rows = [{"path": str(path), "nodes": None if whose is None else sorted(whose[path])} for path in files]
     count = len(files) // MOST_FILES + 1
     shares = [pa.Table.from_pylist(rows[one::count], _FILES) for one in range(count)]
-    return handed(spark, shares).mapInArrow(partial(read_batches, columns=columns.names), struct(columns))
+    return handed(spark, shares).mapInArrow(partial(read_batches, columns=columns), struct(columns))
 
 
-def read_batches(batches: Iterable[Any], columns: Sequence[str]) -> Iterator[Any]:
+def read_batches(batches: Iterable[Any], columns: Any) -> Iterator[Any]:
     """For mapInArrow: RecordBatches of files in, of their rows out."""
     for batch in batches:
-        for path, nodes in zip(batch["path"].to_pylist(), batch["nodes"].to_pylist(), strict=True):
-            for rows in pq.ParquetFile(path).iter_batches(columns=list(columns)):
-                those = rows if nodes is None else rows.filter(pc.is_in(rows["node"], pa.array(nodes, pa.string())))
-                yield those.select(list(columns))
+        files = pl.from_arrow(batch)
+        assert isinstance(files, pl.DataFrame)
+        for some in files.iter_slices(AT_ONCE):
+            yield from _rows(some, columns.names).to_arrow().cast(columns).to_batches()
+
+
+def _rows(files: pl.DataFrame, columns: Sequence[str]) -> pl.DataFrame:
+    paths = files["path"].to_list()
+    found = pl.scan_parquet(
+        paths, glob=False, hive_partitioning=False, include_file_paths="path", extra_columns="ignore"
+    )
+    whose = files.filter(pl.col("nodes").is_not_null()).explode("nodes").lazy()
+    if files["nodes"].null_count() < len(files):
+        found = found.join(whose, left_on=("path", "node"), right_on=("path", "nodes"), how="semi")
+    return found.select(columns).collect()

@@ -29,4 +29,4 @@ def test_of_nodes_whose_rows_count(tmp_path: Path) -> None:
 
 
 def test_no_files() -> None:
-    assert list(read_batches([], ["b"])) == []
+    assert list(read_batches([], pa.schema([("b", pa.int64())]))) == []
