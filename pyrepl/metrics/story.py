@@ -178,7 +178,8 @@ class _Story:
         """Events of one time, in the order of their links' rounds."""
         if len(group) == 1:
             return group
-        laps = {id(row): self._lap(row) for row in group if self._has_link(row)}
+        is_late = self._turns_late(group)
+        laps = {id(row): 1 if is_late and self._turns(row) else self._lap(row) for row in group if self._has_link(row)}
         last = max(laps.values(), default=0)
         return sorted(group, key=lambda row: self._place(row, laps.get(id(row)), last))
 
@@ -223,6 +224,18 @@ class _Story:
         """Does the node turn to another master? A link that was cut may have begun anew at the same moment, and comes
         first then."""
         return row["end"] == "replica" and self._link is not None and row["peer"] not in (None, "", self._link.peer)
+
+    def _turns(self, row: Row) -> bool:
+        """Is it one of the two lines that tell of another master?"""
+        is_new = self._link is not None and row["peer"] not in (None, "", self._link.peer)
+        return is_new and (row["event"] == "role_changed" or row["end"] == "replica")
+
+    def _turns_late(self, group: list[Row]) -> bool:
+        """Did a link that was not there before come and go in this moment? Another master is turned to after that: one
+        that is turned to before has no link that can be lost."""
+        link = self._link
+        events = {row["event"] for row in group if row["end"] == "replica" and row["phase"] is None}
+        return link is not None and not (link.online or link.ended) and {"online", "link_down"} <= events
 
     # --- what happens --------------------------------------------------------------------------------------------
 

@@ -203,6 +203,28 @@ def test_a_link_that_began_anew_before_the_node_turned_to_another_master(other: 
     assert {row["peer"] for row in told if row["verdict"] == "continue"} == {other}
 
 
+@pytest.mark.parametrize("other", ["h:0", "h:2"])
+def test_a_link_that_came_and_went_before_the_node_turned_to_another_master(other: str) -> None:
+    """All in one millisecond, as a Valkey logged it: the partial resync was with the one before."""
+    told = tell(
+        replica_log(
+            *ONLINE,
+            ("2.000", "Connection with master lost."),
+            ("2.000", "Reconnecting to MASTER h:1"),
+            ("2.001", f"Trying a partial resynchronization (request {'a' * 40}:1)."),
+            ("2.001", "Successful partial resynchronization with master."),
+            ("2.001", "MASTER <-> REPLICA sync: Master accepted a Partial Resynchronization."),
+            ("2.001", "Connection with master lost."),
+            ("2.001", f"Connecting to MASTER {other}"),
+            ("2.001", f"REPLICAOF {other} enabled (user request from 'id=1')"),
+            ("2.002", f"Trying a partial resynchronization (request {'b' * 40}:1)."),
+            ("2.002", "Successful partial resynchronization with master."),
+        )
+    )
+    asked = [(row["asked_replid"][0], row["peer"]) for row in told if row["event"] == "psync_asked"]
+    assert asked == [("a", "h:1"), ("b", other)]
+
+
 def test_a_change_of_role_does_not_excuse_an_earlier_failure() -> None:
     told = tell(
         replica_log(
