@@ -28,7 +28,7 @@ TASKS: Final = "pyspark.worker"
 IMPORTED: Final = (
     TASKS, "pandas", "pyarrow.parquet", "pyarrow.compute",
     "pyrepl.metrics.textlines", "pyrepl.metrics.jsonlines", "pyrepl.metrics.wrappers", "pyrepl.metrics.quicklines",
-    "pyrepl.metrics.story", "pyrepl.metrics.stitch", "pyrepl.metrics.results",
+    "pyrepl.metrics.story", "pyrepl.metrics.candidates", "pyrepl.metrics.results",
 )  # fmt: skip
 _ALLOCATOR: Final = "JE_ARROW_MALLOC_CONF"
 _ZIPS: Final = Path("python", "lib")
