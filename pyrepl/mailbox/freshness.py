@@ -89,9 +89,10 @@ class Freshness:
             self._pass_uids(box)
 
     def _is_lost(self, origin: str) -> bool:
-        """Has its node another name for its ops since?"""
-        names = {self._core.origin, *self._core.causal.held}
-        return any(node_of(name) == node_of(origin) and _number(name) > _number(origin) for name in names)
+        """May the disk be lost on which these ops were made? Their node has another name for its ops as well; which of
+        two is the newer one their numbers do not say, as they are of a clock."""
+        names = {self._core.origin, *self._core.causal.held} - {origin}
+        return origin != self._core.origin and any(node_of(name) == node_of(origin) for name in names)
 
     def has_heard_all(self) -> bool:
         """Is no UID that was given out before the data was lost below what others may get?"""
@@ -142,8 +143,3 @@ class Freshness:
     def _keep_over(self) -> None:
         self._root.is_fresh = False
         self._core.rows.put_cluster(self._core.rows.cluster()._replace(is_fresh=False))
-
-
-def _number(origin: str) -> int:
-    """How often a node had lost its data when it made these ops, or more."""
-    return int(origin.partition("~")[2] or 0)

@@ -188,10 +188,7 @@ class Mastering:
         lost: list[Lost] = []
         while events := self.tracker.events():
             # All that have arrived at once may be used at once, by who was granted one of them: UIDs are passed first.
-            for event in events:
-                if isinstance(event, Arrived):
-                    self._arrived(event)
-            for event in events:
+            for event in sorted(events, key=lambda event: not isinstance(event, Arrived)):
                 lost.append(event) if isinstance(event, Lost) else self._on(event, now)
         if lost:
             self._renew(lost[0], now)
@@ -266,6 +263,8 @@ class Mastering:
             self._ask(event)
         elif isinstance(event, HandOver):
             self._hand_over(event)
+        elif isinstance(event, Arrived):
+            self._arrived(event)
         elif isinstance(event, StaleGive):
             self.core.note("stale_give", self._called(event.box))
 

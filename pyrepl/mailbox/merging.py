@@ -225,7 +225,7 @@ class Merger:
         assert box is not None
         was_seen = self.kept.get(guid, {}).get(message)
         if was_seen is not None and was_seen.uid <= uid:
-            self._come(guid, message)
+            self._await_no_more(guid, message)
         is_its_own = was_seen is not None and was_seen.uid >= uid
         if uid >= (box.uidnext if is_its_own else self.least_uid(box)):
             self.rows.put_box(box._replace(uidnext=uid + 1))
@@ -256,16 +256,16 @@ class Merger:
         return works
 
     def _let_go(self, guid: str, message: str) -> int:
-        """A crash left a message under a UID that it does not come again for. Clients have seen this UID, which comes
-        back; `UNPLACED` for a message that no crash left."""
-        was_seen = self._come(guid, message)
+        """A message that a crash left does not get its UID again. Nobody else gets it either, as clients have seen it.
+        Returns this UID, or `UNPLACED` if no crash left the message."""
+        was_seen = self._await_no_more(guid, message)
         if was_seen is None:
             return UNPLACED
         self._pass(guid, was_seen.uid)
         return was_seen.uid
 
-    def _come(self, guid: str, message: str) -> Stored | None:
-        """A message is no longer awaited; where a crash left it comes back."""
+    def _await_no_more(self, guid: str, message: str) -> Stored | None:
+        """The op that brought a message does not come again. Returns where a crash left the message, if one did."""
         kept = self.kept.get(guid, {})
         was_seen = kept.pop(message, None)
         if guid in self.kept and not kept:

@@ -58,6 +58,14 @@ def days(at_us: Any) -> Any:
     return _named(coded.dictionary).take(coded.indices)
 
 
+def by_day(rows: Any) -> list[tuple[str, Any]]:
+    """Each day that there is in the column `day`, and its rows: all of them as they are, if there is but one."""
+    named = pc.unique(rows["day"]).to_pylist()
+    if len(named) == 1:
+        return [(named[0], rows)]
+    return [(day, rows.filter(pc.equal(rows["day"], day))) for day in named]
+
+
 def _named(days_since_1970: Any) -> Any:
     return named_days(days_since_1970.cast(pa.int32()).cast(pa.date32()))
 

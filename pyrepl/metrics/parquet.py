@@ -21,7 +21,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from pyrepl.metrics import arrow, versions
@@ -226,10 +225,7 @@ def _by_days(table: Table, found: Any, place: Path) -> list[tuple[Path, Any]]:
     if not table.days:
         return [(place, found)]
     found = found.sort_by([("node", "ascending"), ("at_us", "ascending")])
-    named = pc.unique(found[DAY]).to_pylist() or [NO_DAY]
-    if len(named) == 1:
-        return [(place / f"{DAY}={named[0]}", found)]
-    return [(place / f"{DAY}={day}", found.filter(pc.equal(found[DAY], day))) for day in named]
+    return [(place / f"{DAY}={day}", rows) for day, rows in arrow.by_day(found) or [(NO_DAY, found)]]
 
 
 def _put(rows: Any, path: Path, shape: Any) -> Path:

@@ -50,7 +50,7 @@ def _rows(files: pl.DataFrame, columns: Sequence[str]) -> pl.DataFrame:
     found = pl.scan_parquet(
         paths, glob=False, hive_partitioning=False, include_file_paths="path", extra_columns="ignore"
     )
-    whose = files.filter(pl.col("nodes").is_not_null()).explode("nodes").lazy()
-    if files["nodes"].null_count() < len(files):
+    if not files["nodes"].null_count():
+        whose = files.lazy().explode("nodes")
         found = found.join(whose, left_on=("path", "node"), right_on=("path", "nodes"), how="semi")
     return found.select(columns).collect()

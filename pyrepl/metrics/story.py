@@ -223,12 +223,14 @@ class _Story:
     def _is_elsewhere(self, row: Row) -> bool:
         """Does the node turn to another master? A link that was cut may have begun anew at the same moment, and comes
         first then."""
-        return row["end"] == "replica" and self._link is not None and row["peer"] not in (None, "", self._link.peer)
+        return row["end"] == "replica" and self._names_another(row)
+
+    def _names_another(self, row: Row) -> bool:
+        return self._link is not None and row["peer"] not in (None, "", self._link.peer)
 
     def _turns(self, row: Row) -> bool:
         """Is it one of the two lines that tell of another master?"""
-        is_new = self._link is not None and row["peer"] not in (None, "", self._link.peer)
-        return is_new and (row["event"] == "role_changed" or row["end"] == "replica")
+        return self._is_elsewhere(row) or (row["event"] == "role_changed" and self._names_another(row))
 
     def _turns_late(self, group: list[Row]) -> bool:
         """Did a link that was not there before come and go in this moment? Another master is turned to after that: one

@@ -19,6 +19,7 @@ from typing import Any, NamedTuple, final
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from pyrepl.metrics.arrow import by_day
 from pyrepl.metrics.blocks import Block
 from pyrepl.metrics.column import Table
 from pyrepl.metrics.packed import digest
@@ -120,13 +121,11 @@ def _write(tables: Path, ranges: _Ranges) -> None:
 def _write_table(tables: Path, table: Table, own: Sequence[tuple[Writer, Any]], name: str) -> None:
     """A file for each day, and those of what all of them come to."""
     every = pa.concat_tables([rows for _, rows in own]).combine_chunks()
-    days = pc.unique(every["day"]).to_pylist()
-    for day in days:
+    for day, of_day in by_day(every):
         path = f"{table.name}/day={day}/{name}"
-        of_day = every if len(days) == 1 else every.filter(pc.equal(every["day"], day))
         put(tables / path, of_day.drop_columns(["day"]))
         for writer, rows in own:
-            if len(days) == 1 or pc.any(pc.equal(rows["day"], day)).as_py():
+            if of_day is every or pc.any(pc.equal(rows["day"], day)).as_py():
                 writer.told.parts.append(path)
     made = rolled_up(table, every)
     whose = {node: writer.told for writer, rows in own for node in pc.unique(rows["node"]).to_pylist()}
