@@ -7,7 +7,6 @@ counts afterwards manifest.py's.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -19,7 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from pyrepl.metrics import jsonlines, scan, textlines, wrappers
+from pyrepl.metrics import jsonlines, scan, scanning, textlines, wrappers
 from pyrepl.metrics.arrow import schema
 from pyrepl.metrics.blocks import Block, TooLong, blocks
 from pyrepl.metrics.column import Table
@@ -29,12 +28,11 @@ from pyrepl.metrics.packed import begins_as, opened
 from pyrepl.metrics.quicklines import QuickLines
 from pyrepl.metrics.ranges import Split, Told
 from pyrepl.metrics.rollup import TRACES, Rollup, rollup
+from pyrepl.metrics.scanning import Lines, Waiting
 from pyrepl.metrics.tables import EVENTS, SAMPLES, UNKNOWN, UNPARSED
 from pyrepl.temporary import SHARED, replacing
 
 FLUSH_ROWS: Final = 400_000
-MOST_UNUSUAL: Final = 16
-"""Lines of a block that are read one by one where the scan has stopped; with more, it is not worth while."""
 SHOWN: Final = 500
 RISING: Final = ("at_us", "seq", "offset")
 _TEXTS: Final = (pa.string(), pa.large_string())
@@ -53,9 +51,17 @@ def read_split(split: Split, tables: str, zone: str, *, quick: bool = scan.IS_CO
     `quick`: usual lines are read by the scan. Raises WriteError.
     """
     writer = Writer(Path(tables), split)
-    read_into(writer, ways(zone, quick=quick))
+    read_into(writer, Ways(_Logged() if quick else None, _Texts(zone), zone))
     writer.flush()
     return writer.told
+
+
+class Logged(Protocol):
+    """Reads the lines of event logs that are usual, and lets whose they are read the others."""
+
+    def read(self, whose: Lines, block: Block) -> None:
+        """A block that begins like one of an event log."""
+        ...
 
 
 class Texts(Protocol):
@@ -67,29 +73,35 @@ class Texts(Protocol):
 
 
 class Ways(NamedTuple):
-    """How lines are read: usual ones of event logs by the scan, the same one each time (None: they are not), and those
-    of text logs in a zone of time."""
+    """How lines are read: those of event logs (None: none of them by the scan), and those of text logs in a zone of
+    time."""
 
-    scan: Callable[[], QuickLines] | None
+    logged: Logged | None
     texts: Texts
     zone: str
 
 
 @final
+class _Logged:
+    """Each block by itself."""
+
+    def __init__(self) -> None:
+        # Not before somebody asks, as a reader of text logs does not: its buffers are large.
+        self._quick: Final = cache(QuickLines)
+
+    def read(self, whose: Lines, block: Block) -> None:
+        scanning.scan(self._quick(), [Waiting(whose, block)])
+
+
+@final
 @dataclass(frozen=True, slots=True)
-class _AtOnce:
+class _Texts:
     """Each block by itself."""
 
     zone: str
 
     def read(self, writer: Writer, block: Block, where: Any, lines: Any) -> None:
         keep_text(block, textlines.parse(lines, self.zone), where, writer)
-
-
-def ways(zone: str, texts: Texts | None = None, *, quick: bool = scan.IS_COMPILED) -> Ways:
-    """The quickest ones; `texts` instead of reading each block of a text log by itself."""
-    # Not before somebody asks, as a reader of text logs does not: its buffers are large.
-    return Ways(cache(QuickLines) if quick else None, texts or _AtOnce(zone), zone)
 
 
 def read_into(writer: Writer, ways: Ways) -> None:
@@ -135,8 +147,9 @@ class Zone(NamedTuple):
     written_us: int
 
 
+@final
 class _Reader:
-    """Reads the blocks of a split: an event log's usual lines by the scan, all others as they come."""
+    """Reads the blocks of a split: those of an event log by the scan, all others as they come."""
 
     def __init__(self, split: Split, zone: Zone, writer: Writer, ways: Ways) -> None:
         self._split = split
@@ -145,30 +158,18 @@ class _Reader:
         self._ways = ways
 
     def read(self, block: Block) -> None:
-        at = 0
-        if self._ways.scan is not None and block.data.startswith(b"{"):
-            at = self._scan(self._ways.scan(), block)
-        if at < len(block.data):
-            self._read_any(block, at, len(block.data))
+        if self._ways.logged is not None and block.data.startswith(b"{"):
+            self._ways.logged.read(self, block)
+        else:
+            self.read_any(block, 0, len(block.data))
 
-    def _scan(self, quick: QuickLines, block: Block) -> int:
-        """Where the rest begins, which has too many unusual lines to be read like this."""
-        at = unusual = 0
+    def keep(self, parsed: jsonlines.Parsed, lines: int) -> None:
         told = self._writer.told
-        while at < len(block.data) and unusual <= MOST_UNUSUAL:
-            found = quick.parse(block.data, at)
-            told.lines += found.lines
-            told.json_lines += found.lines
-            _keep_json(block, found.parsed, None, self._writer)
-            at = found.end
-            if at < len(block.data) and not found.is_full:
-                unusual += 1
-                end = block.data.index(b"\n", at) + 1
-                self._read_any(block, at, end)
-                at = end
-        return at
+        told.lines += lines
+        told.json_lines += lines
+        _keep_rows(parsed, self._writer)
 
-    def _read_any(self, block: Block, at: int, end: int) -> None:
+    def read_any(self, block: Block, at: int, end: int) -> None:
         data = block.data if end - at == len(block.data) else block.data[at:end]
         _read_block(Block(block.start + at, data), self._split, self._zone, self._writer, self._ways.texts)
 
@@ -226,10 +227,15 @@ def _read_wrapped(block: Block, found: wrappers.Unwrapped, split: Split, zone: Z
         keep_text(block, parsed, where, writer)
 
 
-def _keep_json(block: Block, parsed: jsonlines.Parsed, braced: Any, writer: Writer) -> None:
+def _keep_rows(parsed: jsonlines.Parsed, writer: Writer) -> None:
     writer.told.ignored += parsed.ignored
     writer.add(EVENTS, parsed.events)
     writer.add(SAMPLES, parsed.samples)
+
+
+def _keep_json(block: Block, parsed: jsonlines.Parsed, braced: Any, writer: Writer) -> None:
+    """What the lines gave that stand where `braced` is true; None: all of a block."""
+    _keep_rows(parsed, writer)
     if parsed.unparsed:
         places = pc.indices_nonzero(braced).to_pylist() if braced is not None else None
         own = _Places(block)

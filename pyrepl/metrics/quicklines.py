@@ -7,6 +7,9 @@ every line.
 
 from __future__ import annotations
 
+from bisect import bisect_left
+from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any, Final, NamedTuple, final
 
 import numpy as np
@@ -26,15 +29,15 @@ _KINDS: Final = {pa.string(): TEXT, pa.int64(): COUNT, pa.float64(): NUMBER, pa.
 _TYPES: Final = {field.name: field.type for field in (*OF_EVENTS, *OF_SAMPLES)}
 _FIELDS: Final = (*ALWAYS, *(name for name in _TYPES if name not in ALWAYS))
 _RECORDS: Final = (*sorted(kinds.SAMPLES), *sorted(BY_EVENT.keys() - kinds.SAMPLES))
-_SIZE: Final = (1 << 32) - 1
+_POSITION: Final = 32
+_SIZE: Final = (1 << _POSITION) - 1
 
 
 class Scanned(NamedTuple):
-    """What whole lines of a block gave, how many they were, and where the next begins: one that is unusual, unless the
-    scan `is_full`, or the block has come to its end."""
+    """What whole lines gave, and how many they were: for each of the ends that were asked for up to that behind which
+    the next line begins, at `end`. It is an unusual one, unless the scan `is_full`, or all has been read."""
 
-    parsed: Parsed
-    lines: int
+    parts: list[tuple[Parsed, int]]
     end: int
     is_full: bool
 
@@ -49,14 +52,21 @@ class QuickLines:
         self._scanner = Scanner(names, types, len(ALWAYS), [name.encode() for name in _RECORDS], len(kinds.SAMPLES))
         self._events, self._samples = _Cells(EVENTS, OF_EVENTS, room), _Cells(SAMPLES, OF_SAMPLES, room)
 
-    def parse(self, block: bytes, pos: int) -> Scanned:
-        """Read lines of `block`, which ends in a line end, from `pos` on."""
+    def parse(self, block: bytes, pos: int, ends: Sequence[int]) -> Scanned:
+        """Read lines of `block`, which ends in a line end, from `pos` on. What they gave is told apart at `ends`, which
+        are behind line ends and rise; the last one is the block's."""
         events, samples = self._events.rows, self._samples.rows
         end = self._scanner.scan(block, pos, LATEST_US, events, samples)
-        lines = events.count + samples.count + self._scanner.ignored
         is_full = events.count == events.room or samples.count == samples.room
-        parsed = Parsed(self._events.take(block), self._samples.take(block), self._scanner.ignored, [])
-        return Scanned(parsed, lines, end, is_full)
+        cuts = [*ends[: bisect_left(ends, end)], end]
+        places = zip(self._events.places(cuts), self._samples.places(cuts), pairwise((pos, *cuts)), strict=True)
+        of_events, of_samples = self._events.take(block), self._samples.take(block)
+        parts = []
+        for in_events, in_samples, (begin, behind) in places:
+            lines = block.count(b"\n", begin, behind)
+            made = of_events.slice(*in_events), of_samples.slice(*in_samples)
+            parts.append((Parsed(*made, lines - sum(map(len, made)), []), lines))
+        return Scanned(parts, end, is_full)
 
 
 @final
@@ -71,7 +81,15 @@ class _Cells:
         self._fractions = self._numbers.view(np.float64)
         self._valid = np.zeros((len(names), room), np.uint8)
         columns = np.array([names.index(name) if name in names else -1 for name in _FIELDS], np.int32)
+        self._runs = self._numbers[names.index("run")]
         self.rows = Rows(columns, self._numbers, self._fractions, self._valid)
+
+    def places(self, cuts: Sequence[int]) -> list[tuple[int, int]]:
+        """Where in the table the rows begin of the lines before each cut of the block, and behind the cut before, and
+        how many they are."""
+        # Each line says which run it is of, and the cell where it says so.
+        ends = np.searchsorted(self._runs[: self.rows.count] >> _POSITION, cuts).tolist()
+        return [(begin, end - begin) for begin, end in pairwise((0, *ends))]
 
     def take(self, block: bytes) -> Any:
         """The rows in the shape of the table; there are none afterwards."""

@@ -11,20 +11,24 @@ counts, as one of these ranges may be given up and the others not. Which ranges 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import groupby
+from itertools import accumulate, groupby, pairwise
 from operator import attrgetter
 from pathlib import Path
 from typing import Any, NamedTuple, final
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from pyrepl.metrics import scan, scanning
 from pyrepl.metrics.arrow import by_day
 from pyrepl.metrics.blocks import Block
 from pyrepl.metrics.column import Table
 from pyrepl.metrics.packed import digest
-from pyrepl.metrics.part import PLAIN, Writer, keep_text, put, read_into, read_split, rolled_up, ways
+from pyrepl.metrics.part import PLAIN, Ways, Writer, keep_text, put, read_into, read_split, rolled_up
+from pyrepl.metrics.quicklines import QuickLines
 from pyrepl.metrics.ranges import Split, Told
+from pyrepl.metrics.scanning import Lines, Waiting
 from pyrepl.metrics.tables import EVENTS, SAMPLES
 from pyrepl.metrics.textlines import Parsed, parse
 
@@ -45,11 +49,12 @@ def read_all(splits: Sequence[Split], tables: str, zone: str) -> Iterator[Told]:
 def read_together(splits: Sequence[Split], tables: str, zone: str) -> list[Told]:
     """What became of each; those of which another one tells of the same node are written by themselves. Raises
     WriteError."""
-    texts = _Later()
-    how = ways(zone, texts)
+    logged, texts = _Logged(), _Texts()
+    how = Ways(logged if scan.IS_COMPILED else None, texts, zone)
     writers = [Writer(Path(tables), split) for split in splits]
     for writer in writers:
         read_into(writer, how)
+    logged.read_all()
     texts.read_all(zone)
     taken: set[str] = set()
     together: _Ranges = []
@@ -74,7 +79,24 @@ class _Lines(NamedTuple):
 
 
 @final
-class _Later:
+class _Logged:
+    """Reads the event logs' lines of all ranges at once."""
+
+    def __init__(self) -> None:
+        self._waiting: list[Waiting] = []
+
+    def read(self, whose: Lines, block: Block) -> None:
+        self._waiting.append(Waiting(whose, block))
+
+    def read_all(self) -> None:
+        """What waits."""
+        if self._waiting:
+            scanning.scan(QuickLines(), self._waiting)
+            self._waiting = []
+
+
+@final
+class _Texts:
     """Reads the text logs' lines of all ranges at once: it takes hundreds of calls of Arrow's, however few they are."""
 
     def __init__(self) -> None:
@@ -89,24 +111,29 @@ class _Later:
             return
         # Each line's node is the number of its block, until the events are dealt out again.
         numbers = [pa.repeat(str(number), len(one.lines)) for number, one in enumerate(self._waiting)]
-        parsed = parse(pa.concat_arrays([one.lines for one in self._waiting]), zone, pa.concat_arrays(numbers))
-        begin = 0
-        for number, one in enumerate(self._waiting):
-            end = begin + len(one.lines)
-            keep_text(one.block, _part(parsed, number, begin, end), one.where, one.writer)
-            begin = end
+        lines = pa.concat_arrays([one.lines for one in self._waiting])
+        parsed = parse(lines, zone, pa.concat_arrays(numbers))
+        begins = list(accumulate((len(one.lines) for one in self._waiting), initial=0))
+        for one, part in zip(self._waiting, _parts(parsed, begins), strict=True):
+            keep_text(one.block, part, one.where, one.writer)
         self._waiting = []
 
 
-def _part(parsed: Parsed, number: int, begin: int, end: int) -> Parsed:
-    """What the lines [begin, end) gave, whose node is the number."""
-    events = parsed.events.filter(pc.equal(parsed.events["node"], str(number)))
-    place = events.schema.get_field_index("node")
-    events = events.set_column(place, "node", pa.nulls(len(events), pa.string()))
-    unparsed, unknown = (
-        [index - begin for index in found if begin <= index < end] for found in (parsed.unparsed, parsed.unknown)
-    )
-    return Parsed(events, end - begin - len(events) - len(unparsed) - len(unknown), unparsed, unknown)
+def _parts(parsed: Parsed, begins: Sequence[int]) -> Iterator[Parsed]:
+    """What the lines of each block gave, which begin at `begins`, and whose node is the block's number. The last is the
+    number of all lines."""
+    numbers = parsed.events["node"].cast(pa.int64())
+    events = parsed.events.take(pc.sort_indices(numbers))
+    counts = np.bincount(numbers.to_numpy(), minlength=len(begins) - 1).tolist()
+    events = events.set_column(events.schema.get_field_index("node"), "node", pa.nulls(len(events), pa.string()))
+    first = 0
+    for (begin, end), count in zip(pairwise(begins), counts, strict=True):
+        unparsed, unknown = (
+            [index - begin for index in found if begin <= index < end] for found in (parsed.unparsed, parsed.unknown)
+        )
+        ignored = end - begin - count - len(unparsed) - len(unknown)
+        yield Parsed(events.slice(first, count), ignored, unparsed, unknown)
+        first += count
 
 
 def _write(tables: Path, ranges: _Ranges) -> None:

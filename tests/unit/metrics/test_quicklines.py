@@ -35,11 +35,12 @@ def told(block: bytes, room: int = 100) -> tuple[list[bytes], list[bytes], list[
     found = []
     at = 0
     while at < len(block):
-        scanned = quick.parse(block, at)
+        scanned = quick.parse(block, at, [len(block)])
         lines = block[at : scanned.end].splitlines(keepends=True)
-        assert scanned.lines == len(lines)
+        [(parsed, count)] = scanned.parts
+        assert count == len(lines)
         taken += lines
-        found.append(scanned.parsed)
+        found.append(parsed)
         at = scanned.end
         if at < len(block) and not scanned.is_full:
             end = block.index(b"\n", at) + 1
