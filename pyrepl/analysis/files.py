@@ -10,6 +10,8 @@ from concurrent.futures import Future
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from pyrepl.temporary import SHARED, replacing
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
@@ -52,15 +54,24 @@ def write_delta(out: Path) -> None:
 def write_files(report: Report, out: Path, digest: str, library: Future[str] | None) -> None:
     """Write the files of the report, of results that are made of what `digest` names. Raises OSError."""
     from pyrepl.metrics.report.as_json import as_json
-    from pyrepl.metrics.report.openmetrics import openmetrics, prometheus
     from pyrepl.metrics.report.page import page
 
     assert library is not None
     replace(out / "report.html", [page(report, library.result())])
     replace(out / "metrics.json", as_json(report))
-    replace(out / "metrics.prom", prometheus(report))
-    replace(out / "metrics.openmetrics", openmetrics(report))
+    _write_metrics(report, out / "metrics.prom", out / "metrics.openmetrics")
     replace(out / WRITTEN, [json.dumps(_written(out, digest, report.sources))])
+
+
+def _write_metrics(report: Report, prom: Path, openmetrics: Path) -> None:
+    """Both files at once: of a fleet, to make a metric takes about as long as to write it down."""
+    from pyrepl.metrics.report.openmetrics import END, families, in_openmetrics, in_prometheus
+
+    with replacing(prom, SHARED) as one, replacing(openmetrics, SHARED) as other:
+        for family in families(report):
+            one.write(in_prometheus(family).encode())
+            other.write(in_openmetrics(family).encode())
+        other.write(END.encode())
 
 
 def still_stand(out: Path, digest: str, sources: Sequence[str]) -> bool:
@@ -89,7 +100,6 @@ def _digest(path: Path) -> str:
 def replace(path: Path, content: Iterable[str]) -> None:
     """Write a file in one step, of pieces: whoever reads it meanwhile gets the old content or the new, never half of
     it. Raises OSError."""
-    rough = path.with_name(f".{path.name}.{os.getpid()}")
-    with rough.open("w", encoding="utf-8", newline="") as file:
-        file.writelines(content)
-    rough.replace(path)
+    with replacing(path, SHARED) as file:
+        for piece in content:
+            file.write(piece.encode())

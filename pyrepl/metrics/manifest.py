@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, fields
 from itertools import pairwise
@@ -108,20 +109,20 @@ class Manifest:
             if part.startswith(begin)
         })  # fmt: skip
 
-    def doubtful(self, table: str) -> frozenset[str]:
-        """Runs of which a numbered line can be in the table twice: all but those whose ranges rise and lie apart."""
-        by_run: dict[str, list[tuple[int, int]]] = {}
-        found: set[str] = set()
+    def doubtful(self) -> frozenset[tuple[str, str]]:
+        """Tables, each with a run of which a numbered line can be in it twice: all but those whose ranges rise and lie
+        apart."""
+        spans: defaultdict[tuple[str, str], list[tuple[int, int]]] = defaultdict(list)
+        found: set[tuple[str, str]] = set()
         for entry in self.entries.values():
             for told in entry.all_told():
-                for name, run, low, high, rising in told["seqs"]:
-                    if name == table:
-                        by_run.setdefault(run, []).append((low, high))
-                        if not rising:
-                            found.add(run)
-        for run, spans in by_run.items():
-            if any(before[1] >= behind[0] for before, behind in pairwise(sorted(spans))):
-                found.add(run)
+                for table, run, low, high, rising in told["seqs"]:
+                    spans[table, run].append((low, high))
+                    if not rising:
+                        found.add((table, run))
+        for of, own in spans.items():
+            if any(before[1] >= behind[0] for before, behind in pairwise(sorted(own))):
+                found.add(of)
         return frozenset(found)
 
     def take(self, told: Told, *, tail: bool) -> None:

@@ -116,14 +116,13 @@ class Loaded:
 
 def pieces(known: Manifest) -> list[Piece]:
     """Of all parts that count."""
-    doubtful = {name: known.doubtful(name) for name in _TABLES}
+    doubtful = known.doubtful()
     found = []
     for entry in known.entries.values():
         last = entry.last_told(MERGE_BYTES)
         for number, told in enumerate(entry.all_told()):
             passing = number == len(entry.told) or told["start"] == last
-            runs = {(name, run) for name, run, *_ in told["seqs"]}
-            unsure = {name for name, run in runs if run in doubtful[name]}
+            unsure = {name for name, run, *_ in told["seqs"] if (name, run) in doubtful}
             rows: dict[tuple[str, str, str], list[str]] = defaultdict(list)
             for path in told["parts"]:
                 table, *folders, name = path.split("/")

@@ -49,7 +49,7 @@ LABELS: Final[dict[str, tuple[str, ...]]] = {
 """The tables that are shown, with the columns that tell their rows apart; the others have a row per happening."""
 _BASE: Final = {"us": ("_us", 1e6), UNIX_US: ("_us", 1e6), "ms": ("_ms", 1e3), "s": ("_s", 1.0)}
 """Unit of a column -> how its name ends or goes on, and how many of it are a second."""
-_END: Final = "# EOF\n"
+END: Final = "# EOF\n"
 """Behind the last family of OpenMetrics."""
 
 
@@ -66,19 +66,28 @@ class _Collector:
 
 def openmetrics(report: Report) -> Iterator[str]:
     """OpenMetrics, ended as it wants that. What the logs do not tell has no sample."""
-    for family in _families(report):
-        text: bytes = open_exposition.generate_latest(_Collector(family))  # type: ignore[no-untyped-call]
-        yield text.decode().removesuffix(_END)
-    yield _END
+    yield from map(in_openmetrics, families(report))
+    yield END
 
 
 def prometheus(report: Report) -> Iterator[str]:
     """The same in Prometheus's text format."""
-    for family in _families(report):
-        yield exposition.generate_latest(_Collector(family)).decode()
+    return map(in_prometheus, families(report))
 
 
-def _families(report: Report) -> Iterator[Metric]:
+def in_openmetrics(family: Metric) -> str:
+    """One metric, without END."""
+    text: bytes = open_exposition.generate_latest(_Collector(family))  # type: ignore[no-untyped-call]
+    return text.decode().removesuffix(END)
+
+
+def in_prometheus(family: Metric) -> str:
+    """One metric."""
+    return exposition.generate_latest(_Collector(family)).decode()
+
+
+def families(report: Report) -> Iterator[Metric]:
+    """The metrics, each made when it is asked for."""
     for table in RESULTS:
         if table.name in LABELS:
             yield from _gauges(report, table)

@@ -46,11 +46,11 @@ def test_a_tail_does_not_move_the_offset() -> None:
 def test_doubles_are_foreseen_by_run() -> None:
     known = filled()
     known.take(Told("a", 30, 5, 1, 1, seqs=[["events", "whole", 4, 9, True]]), tail=False)
-    assert not known.doubtful("events")
+    assert not known.doubtful()
     known.take(Told("a", 35, 5, 1, 1, seqs=[["events", "run", 4, 9, True]]), tail=False)
-    assert known.doubtful("events") == {"run"} and not known.doubtful("samples")
+    assert known.doubtful() == {("events", "run")}
     known.take(Told("a", 40, 5, 1, 1, seqs=[["samples", "other", 1, 2, False]]), tail=False)
-    assert known.doubtful("samples") == {"other"}
+    assert known.doubtful() == {("events", "run"), ("samples", "other")}
 
 
 def test_what_no_manifest_names_is_removed(tmp_path: Path) -> None:
