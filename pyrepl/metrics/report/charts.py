@@ -37,7 +37,12 @@ MODE_COLORS: Final[dict[str, str]] = {
     UNKNOWN: "var(--text)",
     "failed": "var(--bad)",
 }
-PHASE_COLORS: Final = ("var(--p1)", "var(--p2)", "var(--p3)", "var(--p4)", "var(--p5)")
+PHASE_COLORS: Final = ("var(--p1)", "var(--p2)", "var(--p3)", "var(--p4)", "var(--p5)", "var(--line)")
+"""Of the phases, and of REST."""
+REST: Final = "not told"
+"""What a sync took besides its phases: where one log alone is there, it has not all of them."""
+SEEN: Final = 0.02
+"""A smaller part of a bar is not to be seen. Inclusive."""
 
 FONT: Final = 'system-ui, -apple-system, "Segoe UI", Roboto, "DejaVu Sans", sans-serif'
 """The page's, in full: the library measures texts by it, which it cannot do by the name of a variable."""
@@ -240,18 +245,19 @@ def phases(report: Report) -> Spec | None:
             "sync": f"{words.time(whole(row, 'at_us'))[5:]}  {pair(row)}",
             "phase": name,
             "place": place,
-            "seconds": (real(row, column) or 0.0) / 1000,
-            "took": words.span_ms(real(row, column)),
+            "seconds": ms / 1000,
+            "took": words.span_ms(ms),
             "mode": words.mode(word(row, "mode")),
             "all": words.span_ms(real(row, "total_ms")),
         }
         for row in rows
-        for place, (column, name) in enumerate(words.PHASES.items())
-        if real(row, column)
+        for place, (name, ms) in enumerate(_told(row))
+        if ms
     ]
     if not values:
         return None
     order = list(dict.fromkeys(value["sync"] for value in values))
+    domain = [*words.PHASES.values(), *({REST} & {value["phase"] for value in values})]
     bars: Spec = {
         "mark": {"type": "bar", "height": {"band": 0.74}},
         "encoding": {
@@ -261,13 +267,21 @@ def phases(report: Report) -> Spec | None:
                 "field": "phase",
                 "type": "nominal",
                 "title": None,
-                "scale": {"domain": list(words.PHASES.values()), "range": list(PHASE_COLORS)},
+                "scale": {"domain": domain, "range": list(PHASE_COLORS)},
             },
             "order": {"field": "place"},
             "tooltip": tooltip("sync", "mode", "phase", "took", "all"),
         },
     }
     return chart(values, {"step": 22}, layer=[bars], usermeta={"lane": "sync", "lanes": order})
+
+
+def _told(row: Row) -> list[tuple[str, float]]:
+    """The phases of a sync with their ms, and how much of it no log tells, if that is to be seen."""
+    told = [(name, real(row, column) or 0.0) for column, name in words.PHASES.items()]
+    total = real(row, "total_ms") or 0.0
+    rest = total - sum(ms for _, ms in told)
+    return [*told, (REST, rest if rest > total * SEEN else 0.0)]
 
 
 def causes(rows: Sequence[Row], color: str) -> Spec | None:

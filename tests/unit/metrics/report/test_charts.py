@@ -101,6 +101,17 @@ def test_the_slowest_syncs_by_their_phases() -> None:
     assert {value["phase"] for value in values} == {"handshake", "wait for snapshot", "transfer", "load", "catch up"}
 
 
+def test_a_bar_is_as_long_as_the_sync_took() -> None:
+    sync: Row = {"at_us": 1, "node": "a", "replica": "b", "mode": "full_disk", "ok": True, "total_ms": 72.0}
+    spec = charts.phases(report(syncs=[{**sync, "handshake_ms": 2.0, "load_ms": 10.0}]))
+    assert spec is not None
+    values = [(value["phase"], value["seconds"]) for value in spec["data"]["values"]]
+    assert values == [("handshake", 0.002), ("load", 0.01), ("not told", 0.06)]
+    assert spec["layer"][0]["encoding"]["color"]["scale"]["domain"][-1] == "not told"
+    spec = charts.phases(report(syncs=[{**sync, "handshake_ms": 2.0, "load_ms": 69.0}]))
+    assert spec is not None and "not told" not in str(spec)
+
+
 def test_lanes_of_those_that_were_out_longest(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(charts.lanes(report())) == 3
     monkeypatch.setattr(charts, "MOST_LANES", 1)
