@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -41,9 +41,9 @@ class MailboxCluster:
                 if self.nodes[other].alive():
                     self.nodes[name].wait_log(f"The mailbox node {other} at")
 
-    def launch(self, name: str, **directives: str) -> Node:
-        """Start a member, and wait for nothing."""
-        self._launch(name, self.members, directives)
+    def launch(self, name: str, program: Sequence[str] | None = None, **directives: str) -> Node:
+        """Start a member, by this command instead of `pyrepl`, and wait for nothing."""
+        self._launch(name, self.members, directives, program)
         return self.nodes[name]
 
     def start_alone(self, name: str) -> None:
@@ -52,7 +52,9 @@ class MailboxCluster:
         self._launch(name, own, {})
         self.nodes[name].wait_ready()
 
-    def _launch(self, name: str, members: str, directives: Mapping[str, str]) -> None:
+    def _launch(
+        self, name: str, members: str, directives: Mapping[str, str], program: Sequence[str] | None = None
+    ) -> None:
         (self.folder(name) / "mail").mkdir(parents=True, exist_ok=True)
         settings = {
             "mailbox-port": str(self.ports[name]),
@@ -65,7 +67,9 @@ class MailboxCluster:
             "mailbox-lease": "2000",
             "mailbox-root-timeout": "500",
         }
-        self.nodes[name] = self.lab.launch("pyrepl", directives={**settings, **directives}, folder=self.folder(name))
+        self.nodes[name] = self.lab.launch(
+            "pyrepl", directives={**settings, **directives}, folder=self.folder(name), program=program
+        )
 
     def client(self, name: str) -> MailboxClient:
         """A mail process on a member, as soon as it takes one."""

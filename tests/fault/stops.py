@@ -1,9 +1,11 @@
-"""A node that dies by SIGKILL at its N-th step on files: run as a program, this file is `pyrepl` with that added.
+"""A node that dies by SIGKILL at its N-th step on files, or stands still there by SIGSTOP: run as a program, this file
+is `pyrepl` with that added.
 
 Steps are what changes files in the node's folder: opening for writing, writing (one step before, and one with half of
-the bytes written), fsync, rename, unlink, truncate, mkdir; of the node itself, its threads and its children together.
-Death comes before the step, so that the step before it has happened: with N from 1 on every state of the folder comes
-up. The code under test knows nothing of it: the functions of `os` and `io` are replaced before it is imported.
+the bytes written), fsync, rename, link, unlink, truncate, mkdir; of the node itself, its threads and its children
+together. Death comes before the step, so that the step before it has happened: with N from 1 on every state of the
+folder comes up. The code under test knows nothing of it: the functions of `os` and `io` are replaced before it is
+imported.
 
 What is to happen stands in a small file that the test and the node both map into memory (`Stop`). The steps are counted
 by the lines of another one, all of one length, to which everybody appends: where a line came to stand is its number, so
@@ -24,7 +26,7 @@ from pathlib import Path
 from typing import Any, Final
 
 ROOT: Final = Path(__file__).resolve().parents[2]
-_LAYOUT: Final = struct.Struct("=??I")
+_LAYOUT: Final = struct.Struct("=???I")
 _LINE_BYTES: Final = 120
 WRITES: Final = os.O_WRONLY | os.O_RDWR
 
@@ -40,10 +42,12 @@ class Stop:
         with path.open("r+b") as file:
             self._map = mmap.mmap(file.fileno(), _LAYOUT.size)
 
-    def arm(self, at: int, *, child_only: bool = False) -> None:
+    def arm(self, at: int, *, child_only: bool = False, freeze: bool = False) -> None:
         """Count from now on, and die at step `at` (from 1 on; 0: never). `child_only`: count the steps of the node's
-        children alone, and kill the child alone. Once for each Stop."""
-        _LAYOUT.pack_into(self._map, 0, False, child_only, at)
+        children alone, and kill the child alone. `freeze`: stand still instead. Once for each Stop, unless it freezes:
+        then again, with the steps counted before."""
+        self._map[0] = False
+        _LAYOUT.pack_into(self._map, 0, False, child_only, freeze, at)
         self._map[0] = True
 
     @property
@@ -80,7 +84,7 @@ class _Steps:
 
     def is_due(self, what: str) -> bool:
         """One more step; is it the last?"""
-        armed, child_only, at = _LAYOUT.unpack_from(self._map)
+        armed, child_only, _, at = _LAYOUT.unpack_from(self._map)
         in_child = os.getpid() != self._node
         if not armed or (child_only and not in_child):
             return False
@@ -97,7 +101,12 @@ class _Steps:
         return number
 
     def die(self) -> None:
-        if not _LAYOUT.unpack_from(self._map)[1]:
+        """Or stand still: then it returns when the node goes on."""
+        _, child_only, freeze, _ = _LAYOUT.unpack_from(self._map)
+        if freeze:
+            os.kill(self._node, signal.SIGSTOP)
+            return
+        if not child_only:
             os.kill(self._node, signal.SIGKILL)
         os.kill(os.getpid(), signal.SIGKILL)
 
@@ -108,8 +117,9 @@ class _Steps:
     def write(self, what: str, data: Any, write: Callable[[Any], int]) -> int:
         self.step(f"write {what}")
         if len(data) > 1 and self.is_due(f"write the second half of {what}"):
-            write(memoryview(data)[: len(data) // 2])
+            half = write(memoryview(data)[: len(data) // 2])
             self.die()
+            return half + write(memoryview(data)[half:])
         return write(data)
 
 
@@ -176,7 +186,7 @@ def install(steps: _Steps) -> None:
 
     for name in ("fsync", "fdatasync", "ftruncate"):
         of_descriptor(name)
-    for name in ("rename", "replace", "unlink", "truncate", "mkdir"):
+    for name in ("rename", "replace", "link", "unlink", "truncate", "mkdir"):
         of_path(name)
     replacements = {"open": counted_open, "write": counted_write, "close": counted_close}
     for name, replacement in replacements.items():
