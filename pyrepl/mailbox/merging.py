@@ -214,10 +214,8 @@ class Merger:
         if gone is not None:
             row = row._replace(flags=merged(gone.flags, row.flags), modseq=max(row.modseq, gone.modseq))
         self.rows.put_message(row._replace(uid=uid))
-        # An op that comes again moves it to where clients have seen it: it never goes back.
-        shown = uid if kept is None or uid == UNPLACED else max(uid, kept.uid)
-        what = (row.guid, shown, row.set_flags(), row.received, row.size, (text or NO_TEXT).name, row.dots[0], before)
-        effects.works.append(AddMessage(user, row.box, *what))
+        what = (row.set_flags(), row.received, row.size, (text or NO_TEXT).name, row.dots[0], before)
+        effects.works.append(AddMessage(user, row.box, row.guid, _shown(uid, kept), *what))
 
     def _may_place(self, guid: str, message: str, uid: int, effects: Effects) -> bool:
         """May a message get this UID here? Not below one that clients may have seen."""
@@ -286,10 +284,11 @@ class Merger:
         if row.uid == uid:
             self.rows.put_message(row._replace(token=token))
             return
+        kept = self.kept.get(row.box, {}).get(row.guid)
         placed = uid if self._may_place(row.box, row.guid, uid, effects) else UNPLACED
         self.rows.put_message(row._replace(uid=placed, token=max(token, row.token)))
         if placed != row.uid:
-            effects.works.append(MoveMessage(user, row.box, row.guid, placed, row.set_flags()))
+            effects.works.append(MoveMessage(user, row.box, row.guid, _shown(placed, kept), row.set_flags()))
 
     def _renumber(self, box: BoxRow, op: Renumber, effects: Effects) -> None:
         token = op.token or Token(0, 0)
@@ -440,6 +439,12 @@ def newest(dots: Iterable[Dot]) -> tuple[Dot, ...]:
 def _covered(dots: Iterable[Dot], known: Mapping[str, int]) -> list[Dot]:
     """Those that a vector covers."""
     return [dot for dot in dots if known.get(dot.origin, 0) >= dot.seq]
+
+
+def _shown(uid: int, kept: Stored | None) -> int:
+    """Where a message is put that a crash left: an op that comes again does not move it back from where clients have
+    seen it."""
+    return uid if kept is None or uid == UNPLACED else max(uid, kept.uid)
 
 
 def _dot(op: Op) -> Dot:

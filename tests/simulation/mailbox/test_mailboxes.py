@@ -50,6 +50,7 @@ FOUND = (
     12022049,
     13009553,
     13035352,
+    20069398,
 )
 """Seeds of longer runs that found something."""
 MUST_HAPPEN = {

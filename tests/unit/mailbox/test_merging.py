@@ -251,3 +251,13 @@ def test_a_message_that_an_op_moved_on_before_a_crash_stays_where_clients_have_s
         box = rows.box(GUID)
         assert box is not None and [row.uid for row in rows.messages(GUID)] == uids
         assert merger.least_uid(box) == box.uidnext == 5 and not merger.kept
+
+
+def test_a_message_that_was_saved_again_and_again_before_a_crash_does_not_go_back() -> None:
+    merger, effects = Merger(MemoryRows(), "x"), Effects()
+    merger.kept[GUID] = {"G1": Stored(3, (), Dot("a", 4))}
+    for op in (CREATE, *(save("G1", uid, Dot("a", uid + 1), Token(1, 1)) for uid in (1, 2, 3))):
+        merger.apply(op, {"G1": Text("drop")}, effects)
+    assert {work.uid for work in effects.works if isinstance(work, AddMessage | MoveMessage)} == {3}
+    row = merger.rows.message(GUID, "G1")
+    assert row is not None and row.uid == 3 and not merger.kept
