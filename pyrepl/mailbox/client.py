@@ -372,8 +372,11 @@ def _refusal(answer: Command) -> MailboxError:
 
 
 def _box(name: str) -> Box:
-    """Raises PeerError for a name that a mailbox cannot have."""
-    return Box(box_name(name))
+    """Raises MailboxError BAD for a name that a mailbox cannot have."""
+    try:
+        return Box(box_name(name))
+    except PeerError as error:
+        raise MailboxError("BAD", str(error)) from None
 
 
 def _uids(uids: Iterable[int]) -> Uids:

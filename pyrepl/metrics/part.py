@@ -57,7 +57,7 @@ def read_split(split: Split, tables: str, zone: str, *, quick: bool = scan.IS_CO
 
 
 class Logged(Protocol):
-    """Reads the lines of event logs that are usual, and lets whose they are read the others."""
+    """Reads the usual lines of event logs, and has their owner read the others."""
 
     def read(self, whose: Lines, block: Block) -> None:
         """A block that begins like one of an event log."""

@@ -35,7 +35,6 @@ cdef class Scanner:
     cdef long long[::1] _seen
     cdef int[::1] _touched
     cdef long long _line
-    cdef public Py_ssize_t ignored
     @cython.locals(
         text="const unsigned char *", end=Py_ssize_t, begin=Py_ssize_t, first=Py_ssize_t, i=Py_ssize_t, touched=int,
         required=int, event=int, hashed="unsigned int", field=int, kind=int, byte=int, whole="long long",

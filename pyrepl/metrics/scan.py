@@ -113,8 +113,6 @@ class Scanner:
         self._seen = array("q", [0] * len(fields))
         self._touched = array("i", [0] * len(fields))
         self._line = 0
-        self.ignored = 0
-        """Lines of the last scan whose event is none of those known."""
 
     def scan(self, data: bytes, pos: int, latest_us: int, events: Rows, samples: Rows) -> int:
         """Read whole lines from `pos` on, of a block that ends in a line end; the position of the first line that is
@@ -123,7 +121,6 @@ class Scanner:
         """
         text = data
         end = len(data)
-        self.ignored = 0
         while pos < end and events.count < events.room and samples.count < samples.room:
             begin = pos
             if text[pos] != 123:
@@ -231,13 +228,11 @@ class Scanner:
             pos += 1
             if self._cells[0] < 0 or self._cells[0] > latest_us:
                 return begin
-            if event < 0:
-                self.ignored += 1
-                continue
-            if event < self._samples:
-                self._store(samples, touched)
-            else:
+            # Of an event that is none of those known nothing is kept.
+            if event >= self._samples:
                 self._store(events, touched)
+            elif event >= 0:
+                self._store(samples, touched)
         return pos
 
     def _store(self, rows: Rows, touched: int) -> None:

@@ -42,7 +42,7 @@ PHASE_COLORS: Final = ("var(--p1)", "var(--p2)", "var(--p3)", "var(--p4)", "var(
 REST: Final = "not told"
 """What a sync took besides its phases: where one log alone is there, it has not all of them."""
 SEEN: Final = 0.02
-"""A smaller part of a bar is not to be seen. Inclusive."""
+"""A part of a bar up to this share of it is not to be seen. Inclusive."""
 
 FONT: Final = 'system-ui, -apple-system, "Segoe UI", Roboto, "DejaVu Sans", sans-serif'
 """The page's, in full: the library measures texts by it, which it cannot do by the name of a variable."""

@@ -136,6 +136,14 @@ def test_a_refusal_is_an_error(path: Path, answer: bytes, reason: str, uids: tup
         mail.close()
 
 
+def test_a_name_that_no_mailbox_can_have_is_refused_as_by_the_node(path: Path) -> None:
+    with node(path):
+        mail = MailboxClient(str(path))
+        with pytest.raises(MailboxError, match=r"BAD expected a mailbox's name without .* got '\.\./up'"):
+            mail.create("alice", "../up")
+        mail.close()
+
+
 def test_more_uids_than_were_copied_are_not_taken(path: Path) -> None:
     with node(path, b"TAG OK uids=1:4000000000\n"):
         mail = MailboxClient(str(path))
