@@ -42,6 +42,23 @@ def test_two_writers_and_nodes_that_are_killed(lab: Lab) -> None:
     assert len(after) == len(set(after))
 
 
+def test_all_nodes_are_killed_at_once(lab: Lab) -> None:
+    cluster = MailboxCluster(lab)
+    cluster.start("a", "b", "c")
+    cluster.client("a").create(USER, "INBOX")
+    cluster.client("b").check()
+    one, two = Writer(cluster.client("a"), "a", MAILS), Writer(cluster.client("b"), "b", MAILS)
+    one.half()
+    for node in cluster.nodes.values():
+        node.kill()
+    one.join()
+    two.join()
+    cluster.start("a", "b", "c")
+    texts = [text for _, text in cluster.wait_equal().values()]
+    assert set(one.kept + two.kept) <= set(texts) <= set(one.said + two.said)
+    assert len(texts) == len(set(texts))
+
+
 def test_flags_copies_folders_and_large_texts(lab: Lab) -> None:
     cluster = MailboxCluster(lab, "ab")
     cluster.start("a", "b")
