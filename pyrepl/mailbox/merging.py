@@ -98,7 +98,7 @@ class Merger:
     def is_kept(self, op: Save) -> bool:
         """Did this op bring its message before a crash, so that the store has the text? One of a mailbox that was
         deleted meanwhile went with it."""
-        kept, box = self.kept.get(op.box.text, {}).get(op.guid), self.rows.box(op.box.text)
+        kept, box = self._left(op.box.text, op.guid), self.rows.box(op.box.text)
         return kept is not None and kept.at == op.at and (box is None or not box.deleted)
 
     def apply(self, op: Op, texts: Texts, effects: Effects) -> None:
@@ -207,21 +207,33 @@ class Merger:
         self.rows.put_gone(gone._replace(dots=dots, flags=flags, modseq=max(gone.modseq, row.modseq)))
 
     def _add(self, user: str, row: MessageRow, text: Text | None, effects: Effects, *, by_op: bool) -> None:
-        kept = self.kept.get(row.box, {}).get(row.guid)
-        before = row.set_flags() if by_op and kept is not None and not kept.is_unsure else None
-        uid = row.uid if self._may_place(row.box, row.guid, row.uid, effects) else UNPLACED
+        left = self._left(row.box, row.guid)
+        before = row.set_flags() if by_op and left is not None and not left.is_unsure else None
+        uid, shown = self._give(row.box, row.guid, row.uid, effects)
         gone = self.rows.gone(row.box, row.guid)
         if gone is not None:
             row = row._replace(flags=merged(gone.flags, row.flags), modseq=max(row.modseq, gone.modseq))
         self.rows.put_message(row._replace(uid=uid))
         what = (row.set_flags(), row.received, row.size, (text or NO_TEXT).name, row.dots[0], before)
-        effects.works.append(AddMessage(user, row.box, row.guid, _shown(uid, kept), *what))
+        effects.works.append(AddMessage(user, row.box, row.guid, shown, *what))
+
+    def _give(self, guid: str, message: str, uid: int, effects: Effects) -> tuple[int, int]:
+        """The UID that a message gets, and the one under which the store shows it: after a crash, an op that comes
+        again does not move its message back from where clients have seen it. Both `UNPLACED` if it may not have it."""
+        left = self._left(guid, message)
+        if not self._may_place(guid, message, uid, effects):
+            return UNPLACED, UNPLACED
+        return uid, uid if left is None else max(uid, left.uid)
+
+    def _left(self, guid: str, message: str) -> Stored | None:
+        """Where a crash left a message of this mailbox, while the op that brought it is to come again."""
+        return self.kept.get(guid, {}).get(message)
 
     def _may_place(self, guid: str, message: str, uid: int, effects: Effects) -> bool:
         """May a message get this UID here? Not below one that clients may have seen."""
         box = self.rows.box(guid)
         assert box is not None
-        was_seen = self.kept.get(guid, {}).get(message)
+        was_seen = self._left(guid, message)
         if was_seen is not None and was_seen.uid <= uid:
             self._await_no_more(guid, message)
         is_its_own = was_seen is not None and was_seen.uid >= uid
@@ -284,11 +296,10 @@ class Merger:
         if row.uid == uid:
             self.rows.put_message(row._replace(token=token))
             return
-        kept = self.kept.get(row.box, {}).get(row.guid)
-        placed = uid if self._may_place(row.box, row.guid, uid, effects) else UNPLACED
+        placed, shown = self._give(row.box, row.guid, uid, effects)
         self.rows.put_message(row._replace(uid=placed, token=max(token, row.token)))
         if placed != row.uid:
-            effects.works.append(MoveMessage(user, row.box, row.guid, _shown(placed, kept), row.set_flags()))
+            effects.works.append(MoveMessage(user, row.box, row.guid, shown, row.set_flags()))
 
     def _renumber(self, box: BoxRow, op: Renumber, effects: Effects) -> None:
         token = op.token or Token(0, 0)
@@ -439,12 +450,6 @@ def newest(dots: Iterable[Dot]) -> tuple[Dot, ...]:
 def _covered(dots: Iterable[Dot], known: Mapping[str, int]) -> list[Dot]:
     """Those that a vector covers."""
     return [dot for dot in dots if known.get(dot.origin, 0) >= dot.seq]
-
-
-def _shown(uid: int, kept: Stored | None) -> int:
-    """Where a message is put that a crash left: an op that comes again does not move it back from where clients have
-    seen it."""
-    return uid if kept is None or uid == UNPLACED else max(uid, kept.uid)
 
 
 def _dot(op: Op) -> Dot:
