@@ -109,7 +109,7 @@ async def reply_of(address: Address, way: Way, timeout_s: float, *command: bytes
     except TimeoutError:
         raise Unreachable(f"no answer within {timeout_s:g} s") from None
     except (OSError, UnicodeError) as error:
-        raise Unreachable(_words_of(error, way.tls)) from None
+        raise Unreachable(words_of(error, way.tls)) from None
     except PeerError as error:
         raise Unreachable(f"it does not speak the Redis protocol: {error}") from None
     except CommandError as error:
@@ -167,7 +167,7 @@ def _needs_none(error: PyreplError) -> bool:
     return str(error).startswith(_NO_PASSWORD_THERE)
 
 
-def _words_of(error: OSError | UnicodeError, tls: ssl.SSLContext | None) -> str:
+def words_of(error: OSError | UnicodeError, tls: ssl.SSLContext | None) -> str:
     """The system's text for an error, as asyncio's repeats the address."""
     if isinstance(error, ssl.SSLError):
         return why_no_tls(error)

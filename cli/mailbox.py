@@ -1,6 +1,7 @@
 """`pyrepl mailbox`: how the nodes are that keep mailboxes together, and whether all of them have everything.
 
-The answers are the nodes': by `MAILBOX STATUS` on the Redis port, and by CHECK on `mailbox-socket`.
+The answers are the nodes': by `MAILBOX` commands on the Redis port, and by CHECK on `mailbox-socket`; or those of the
+IMAP server beside a node.
 """
 
 from __future__ import annotations
@@ -8,15 +9,19 @@ from __future__ import annotations
 import json
 import ssl
 import sys
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
-from .addresses import EXPECTED, parse_target
+from .addresses import EXPECTED, Target, parse_imap, parse_target
 from .helping import TaskGroup
 from .login_options import login_options
 from .pages import OK, TROUBLE, UNREACHABLE
-from .tls_options import tls_options
+from .tls_options import default_context, tls_options
+
+if TYPE_CHECKING:
+    from .asking import Way
+    from .mailbox_compare import Mail
 
 
 @click.group(cls=TaskGroup)
@@ -45,12 +50,12 @@ def status(
 
     from pyrepl.address import Address
 
-    from .asking import Credentials, Unreachable, Way, reply_of
+    from .asking import Unreachable, reply_of
 
     target = parse_target(address)
     if target is None:
         raise click.BadParameter(EXPECTED, param_hint="HOST:PORT")
-    way = Way(Credentials(user or target.user, password or target.password), tls)
+    way = _way(target, user, password, tls)
     asked = reply_of(Address(target.host, target.port), way, timeout_s, b"MAILBOX", b"STATUS")
     try:
         found = _document(asyncio.run(asked))
@@ -95,14 +100,14 @@ def check(user: str, socket_path: str, timeout_s: float, login: bool) -> NoRetur
 
 
 @mailbox.command()
-@click.argument("one", metavar="HOST:PORT")
-@click.argument("other", metavar="HOST:PORT")
+@click.argument("one", metavar="ADDRESS")
+@click.argument("other", metavar="ADDRESS")
 @click.option(
     "--only",
     "only",
     default="",
     metavar="USER",
-    help="Only the mailboxes of this user; without it: those of all users.",
+    help="Only the mailboxes of this user; without it those of all users, by IMAP those of the user who logs in.",
 )
 @login_options
 @click.option(
@@ -117,31 +122,61 @@ def check(user: str, socket_path: str, timeout_s: float, login: bool) -> NoRetur
 def compare(
     one: str, other: str, only: str, user: str, password: str, timeout_s: float, tls: ssl.SSLContext | None
 ) -> NoReturn:
-    """Print what differs between the mailboxes of two nodes, each known by its Redis port.
+    """Print what differs between the mailboxes of two nodes.
 
-    Compared are messages, their UIDs and flags, and the names and properties of mailboxes. Changes that are under way
-    show as differences too: run `pyrepl mailbox check` before.
+    A node is asked by its Redis port, HOST:PORT, what it knows; or by its Dovecot, imap://USER@HOST, what a mail
+    program of USER would see (imaps: by TLS; imap: with --tls by STARTTLS). Each may be compared with each. Compared
+    are messages, their UIDs and flags, and the names and properties of mailboxes. Changes that are under way show as
+    differences too: run `pyrepl mailbox check` before. By IMAP --only names another user than the one who logs in,
+    who is a master user of Dovecot then.
     """
     import asyncio
 
-    from pyrepl.address import Address
+    from .asking import Unreachable
+    from .mailbox_compare import compared
 
-    from .asking import Credentials, Unreachable, Way
-    from .mailbox_compare import NodeMail, differences
-
-    nodes: list[NodeMail] = []
-    for name in (one, other):
-        target = parse_target(name)
-        if target is None:
-            raise click.BadParameter(EXPECTED, param_hint="HOST:PORT")
-        way = Way(Credentials(user or target.user, password or target.password), tls)
-        nodes.append(NodeMail(Address(target.host, target.port), way, timeout_s))
+    mails = [_mail(name, only, user, password, timeout_s, tls) for name in (one, other)]
+    shown = {mail.user for mail in mails if mail.user}
+    if len(shown) > 1:
+        raise click.UsageError(
+            f"the addresses name two users, {' and '.join(sorted(shown))}: --only names one for both"
+        )
     try:
-        found = asyncio.run(differences(nodes[0], nodes[1], only, click.echo))
+        found = asyncio.run(compared(mails[0], mails[1], only or "".join(shown), click.echo))
     except Unreachable as error:
         click.echo(f"the mailboxes cannot be compared: {error}", err=True)
         sys.exit(UNREACHABLE)
     sys.exit(TROUBLE if found else OK)
+
+
+def _mail(text: str, only: str, user: str, password: str, timeout_s: float, tls: ssl.SSLContext | None) -> Mail:
+    """The mailboxes at an address. Raises what click shows."""
+    from pyrepl.address import Address
+
+    from .mailbox_compare import NodeMail
+
+    imap = parse_imap(text)
+    target = imap or parse_target(text)
+    if target is None:
+        raise click.BadParameter(f"{EXPECTED}; or imap://USER@HOST", param_hint="ADDRESS")
+    way, address = _way(target, user, password, tls), Address(target.host, target.port)
+    if imap is None:
+        return NodeMail(address, way, timeout_s)
+    if not way.credentials.user:
+        raise click.UsageError(f"{address}: whose mailboxes are compared? imap://USER@HOST says so, or --user")
+    try:
+        from .mailbox_imap import ImapMail
+    except ModuleNotFoundError:
+        raise click.ClickException("imap:// needs IMAPClient: pip install 'pyrepl-server[mailboxes]'") from None
+    return ImapMail(address, way, timeout_s, only or way.credentials.user, is_tls=imap.tls)
+
+
+def _way(target: Target, user: str, password: str, tls: ssl.SSLContext | None) -> Way:
+    """How it is asked: options say it, and where they do not, its URL."""
+    from .asking import Credentials, Way
+
+    credentials = Credentials(user or target.user, password or target.password)
+    return Way(credentials, default_context() if target.tls and tls is None else tls)
 
 
 def _document(reply: Any) -> Any:

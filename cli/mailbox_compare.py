@@ -1,4 +1,5 @@
-"""`pyrepl mailbox compare`: what differs between the mailboxes of two nodes, as each tells it on its Redis port.
+"""`pyrepl mailbox compare`: what differs between the mailboxes of two nodes, as each tells it on its Redis port, or as
+its IMAP server shows it (mailbox_imap.py).
 
 The nodes are asked one after the other, mailbox by mailbox: what changes meanwhile may show as a difference. Memory is
 for the messages of one mailbox of both nodes.
@@ -8,11 +9,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator
-from typing import Any, Final, TypeAlias, final
+from typing import Any, Final, Protocol, TypeAlias, final
 
 from pyrepl.address import Address
 
-from .asking import Way, reply_of
+from .asking import Unreachable, Way, reply_of
 
 PAGE: Final = 2000
 """Messages that are asked for at once."""
@@ -20,29 +21,58 @@ _OF_BOX: Final = ("guid", "uidvalidity", "uidnext", "subscribed")
 Named: TypeAlias = dict[str, Any]
 
 
+class Mail(Protocol):
+    """The mailboxes of one node. Each method raises Unreachable, which names the node.
+
+    A mailbox has the fields `guid`, `uidvalidity`, `uidnext` and `subscribed` (0 or 1), a message `guid`, `uid` and
+    `flags`, a list.
+    """
+
+    @property
+    def name(self) -> str:
+        """What it is called in a line."""
+
+    @property
+    def user(self) -> str:
+        """Whose mailboxes they are; "": those of all users."""
+
+    async def users(self) -> set[str]: ...
+
+    async def boxes(self, user: str) -> dict[str, Named]:
+        """By name."""
+
+    async def messages(self, user: str, box: str) -> dict[str, Named]:
+        """By GUID. `box`: one of those that `boxes` told of."""
+
+    async def close(self) -> None:
+        """It is asked nothing more."""
+
+
 @final
 class NodeMail:
-    """The mailboxes of one node. Each method raises Unreachable."""
+    """What a node tells on its Redis port."""
 
     def __init__(self, address: Address, way: Way, timeout_s: float) -> None:
         self.name: Final = str(address)
+        self.user: Final = ""
         self._address: Final = address
         self._way: Final = way
         self._timeout_s: Final = timeout_s
 
     async def _ask(self, *words: str) -> Any:
         command = [b"MAILBOX", *(word.encode() for word in words)]
-        return await reply_of(self._address, self._way, self._timeout_s, *command)
+        try:
+            return await reply_of(self._address, self._way, self._timeout_s, *command)
+        except Unreachable as error:
+            raise Unreachable(f"{self.name}: {error}", refused=error.refused) from None
 
     async def users(self) -> set[str]:
         return {user.decode() for user in await self._ask("USERS")}
 
     async def boxes(self, user: str) -> dict[str, Named]:
-        """By name."""
         return {box["name"]: box for box in map(_named, await self._ask("INFO", user))}
 
     async def messages(self, user: str, box: str) -> dict[str, Named]:
-        """By GUID."""
         found: dict[str, Named] = {}
         after = 0
         while True:
@@ -52,9 +82,19 @@ class NodeMail:
                 return found
             after = page[-1]["uid"]
 
+    async def close(self) -> None:
+        """Each question has a connection of its own."""
 
-async def differences(one: NodeMail, other: NodeMail, only: str, tell: Callable[[str], None]) -> int:
-    """How many there are; each is told as a line. `only`: a user, or "" for all."""
+
+async def compared(one: Mail, other: Mail, only: str, tell: Callable[[str], None]) -> int:
+    """How many differences there are; each is told as a line. `only`: a user, or "" for all. Raises Unreachable."""
+    try:
+        return await _differences(one, other, only, tell)
+    finally:
+        await asyncio.gather(one.close(), other.close())
+
+
+async def _differences(one: Mail, other: Mail, only: str, tell: Callable[[str], None]) -> int:
     found = 0
     here, there = await asyncio.gather(one.users(), other.users())
     for user in sorted({only} if only else here | there):
@@ -64,7 +104,7 @@ async def differences(one: NodeMail, other: NodeMail, only: str, tell: Callable[
     return found
 
 
-async def _of_user(one: NodeMail, other: NodeMail, user: str, is_here: bool, is_there: bool) -> AsyncIterator[str]:
+async def _of_user(one: Mail, other: Mail, user: str, is_here: bool, is_there: bool) -> AsyncIterator[str]:
     here = await one.boxes(user) if is_here else {}
     there = await other.boxes(user) if is_there else {}
     for name in sorted(here.keys() | there.keys()):
@@ -96,7 +136,7 @@ def _of_messages(one: str, here: dict[str, Named], other: str, there: dict[str, 
             continue
         if mine["uid"] != theirs["uid"]:
             yield f"{guid}: UID {mine['uid']} at {one}, {theirs['uid']} at {other}"
-        if mine["flags"] != theirs["flags"]:
+        if set(mine["flags"]) != set(theirs["flags"]):
             yield f"UID {mine['uid']} {guid}: {_flags(mine)} at {one}, {_flags(theirs)} at {other}"
 
 

@@ -116,6 +116,8 @@ PAGES: Final[dict[str, Page]] = {
         (
             "pyrepl mailbox compare 10.0.0.1:6379 10.0.0.2:6379",
             "pyrepl mailbox compare 10.0.0.1:6379 10.0.0.2:6379 --only alice",
+            "pyrepl mailbox compare imaps://alice@mail1.example.org imaps://alice@mail2.example.org",
+            "pyrepl mailbox compare 127.0.0.1:6379 imap://alice@127.0.0.1",
         ),
         {
             OK: "nothing differs",

@@ -39,7 +39,7 @@ def ran(*words: str) -> Result:
     return CliRunner().invoke(cli, ["mailbox", *words])
 
 
-def asked(status: Any, *options: str) -> Result:
+def asked(status: Any, *options: str, scheme: str = "") -> Result:
     """What is said about a node with this status."""
     listening = socket.create_server(("127.0.0.1", 0))
 
@@ -51,7 +51,7 @@ def asked(status: Any, *options: str) -> Result:
 
     thread = threading.Thread(target=serve, daemon=True)
     thread.start()
-    result = ran("status", f"127.0.0.1:{listening.getsockname()[1]}", *options)
+    result = ran("status", f"{scheme}127.0.0.1:{listening.getsockname()[1]}", *options)
     thread.join(10)
     listening.close()
     return result
@@ -87,6 +87,12 @@ def test_something_is_wrong(change: dict[bytes, Any]) -> None:
 def test_a_node_that_cannot_be_asked() -> None:
     assert ran("status", f"127.0.0.1:{free_port()}").exit_code == 2
     assert ran("status", "nothing").exit_code == 2
+
+
+def test_a_url_that_says_tls_is_asked_by_tls() -> None:
+    result = asked(STATUS, scheme="rediss://")
+    assert result.exit_code == 2 and "does not speak TLS on this port" in result.stderr
+    assert asked(STATUS, scheme="redis://").exit_code == 0
 
 
 @pytest.mark.parametrize(("answer", "status"), [(b"TAG OK\n", 0), (b"TAG NO TIMEOUT\n", 1), (b"", 2)])

@@ -94,6 +94,7 @@ def test_what_differs_has_a_line_each() -> None:
 
 def test_a_node_that_cannot_be_asked() -> None:
     with node({}) as here:
-        result = CliRunner().invoke(cli, ["mailbox", "compare", here, f"127.0.0.1:{free_port()}"])
-    assert result.exit_code == 2 and "cannot be compared" in result.stderr
+        gone = f"127.0.0.1:{free_port()}"
+        result = CliRunner().invoke(cli, ["mailbox", "compare", here, gone])
+    assert result.exit_code == 2 and f"cannot be compared: {gone}: Connection refused" in result.stderr
     assert CliRunner().invoke(cli, ["mailbox", "compare", "nothing", "h:1"]).exit_code == 2
