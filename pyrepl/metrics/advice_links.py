@@ -66,7 +66,7 @@ def loop(row: Row) -> Row:
     is_exact = row["bytes_known"] == row["count"]
     size = row["bytes"] if is_exact else row["bytes_estimate"]
     vain = "" if size is None else f", {'' if is_exact else 'about '}{shown(size)} sent in vain"
-    again = f"{row['count']} times in a row, every {row['every_s']:,.1f} s{vain}"
+    again = f"{row['count']} times in a row, every {span(row['every_s'])}{vain}"
     piece = {
         "kind": "version_mismatch" if version else "loop",
         "severity": "consider" if row["over"] else "act",
@@ -108,7 +108,7 @@ def outage(row: Row) -> Row:
     """A pair without a stream when the logs end."""
     cause, detail = row["open_cause"] or "unknown", row["open_detail"]
     auth = cause == "refused" and any(word in (detail or "") for word in AUTH)
-    said = f" ({detail})" if detail else ""
+    said = f" ({detail.rstrip('.')})" if detail else ""
     hint = _HINTS.get("auth" if auth else cause, "")
     return {
         "kind": "auth" if auth else "outage",

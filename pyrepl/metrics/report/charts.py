@@ -9,6 +9,7 @@ shown in UTC. Each function returns None when there is nothing to show.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence, Set
 from typing import Any, Final, TypeAlias
 
@@ -52,6 +53,8 @@ LANE_STEP: Final = 46
 LANE_STEP_OF_MANY: Final = 28
 """Heights of a lane, pixels: more lanes than a few are to fit on a screen."""
 LANE_FILLED: Final = 0.62
+LABEL_LIMIT: Final = 340
+"""The longest name beside a lane, pixels: a time and a pair of nodes."""
 
 CLOCK: Final[Spec] = {
     "year": "%Y",
@@ -144,7 +147,7 @@ def timeline(report: Report) -> Spec | None:
     kinds = [kind for kind in MODE_COLORS if any(item["kind"] == kind for item in bars)]
     step = LANE_STEP if len(shown) <= FEW_LANES else LANE_STEP_OF_MANY
     # Vega draws the grid over rectangles unless it is told not to.
-    on_lanes = {"grid": True, "ticks": False, "zindex": 0, "labelLimit": 340}
+    on_lanes = {"grid": True, "ticks": False, "zindex": 0, "labelLimit": LABEL_LIMIT}
     on_time = {"format": CLOCK, "zindex": 0}
     lane = {"field": "lane", "type": "nominal", "sort": shown, "title": None, "axis": on_lanes}
     x_axis = {"field": "from", "type": "temporal", "scale": UTC, "title": "time (UTC)", "axis": on_time}
@@ -242,16 +245,16 @@ def phases(report: Report) -> Spec | None:
     rows = slowest(fulls, MOST_PHASES)
     values = [
         {
-            "sync": f"{words.time(whole(row, 'at_us'))[5:]}  {pair(row)}",
-            "phase": name,
+            "sync": name,
+            "phase": phase,
             "place": place,
             "seconds": ms / 1000,
             "took": words.span_ms(ms),
             "mode": words.mode(word(row, "mode")),
             "all": words.span_ms(real(row, "total_ms")),
         }
-        for row in rows
-        for place, (name, ms) in enumerate(_told(row))
+        for row, name in zip(rows, _names(rows), strict=True)
+        for place, (phase, ms) in enumerate(_told(row))
         if ms
     ]
     if not values:
@@ -261,7 +264,13 @@ def phases(report: Report) -> Spec | None:
     bars: Spec = {
         "mark": {"type": "bar", "height": {"band": 0.74}},
         "encoding": {
-            "y": {"field": "sync", "type": "nominal", "sort": order, "title": None},
+            "y": {
+                "field": "sync",
+                "type": "nominal",
+                "sort": order,
+                "title": None,
+                "axis": {"labelLimit": LABEL_LIMIT},
+            },
             "x": {"field": "seconds", "type": "quantitative", "title": "seconds", "stack": "zero"},
             "color": {
                 "field": "phase",
@@ -274,6 +283,18 @@ def phases(report: Report) -> Spec | None:
         },
     }
     return chart(values, {"step": 22}, layer=[bars], usermeta={"lane": "sync", "lanes": order})
+
+
+def _names(rows: Sequence[Row]) -> list[str]:
+    """Of each sync its time and its pair. Those of one pair within one second are numbered, as Vega makes one bar of
+    what has one name."""
+    counted: Counter[str] = Counter()
+    names: list[str] = []
+    for row in rows:
+        name = f"{words.time(whole(row, 'at_us'))[5:]}  {pair(row)}"
+        counted[name] += 1
+        names.append(name if counted[name] == 1 else f"{name} ({counted[name]})")
+    return names
 
 
 def _told(row: Row) -> list[tuple[str, float]]:

@@ -25,7 +25,7 @@ def looped(**more: object) -> Row:
     [
         (
             "refused",
-            "WRONGPASS",
+            "WRONGPASS.",
             5.0,
             "auth",
             "act",
@@ -56,6 +56,8 @@ def test_a_loop_tells_what_was_sent_in_vain() -> None:
     row = loop(looped())
     assert (row["kind"], row["running_s"], row["cost_s"]) == ("loop", 95.0, 90.0)
     assert "about 16.0 kB sent in vain" in row["text"] and "its log says why" in row["text"]
+    assert "9 times in a row, every 10.0 s, about" in row["text"]
+    assert "every 44 ms" in loop(looped(every_s=0.0443))["text"]
     assert "See both ends' logs." in loop(looped(reason="killed"))["text"]
 
 

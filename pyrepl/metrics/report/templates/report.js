@@ -16,7 +16,7 @@
     spec.layer.forEach(function (layer) {
       above(layer.encoding);
       if (layer.mark.height) layer.mark.height = { band: BAND };
-      if (layer.mark.type === "point") layer.mark.yOffset = -step * BAND / 2 - 4;
+      if (layer.mark.type === "point") layer.mark.yOffset = -step * BAND / 2 - 2;
     });
     spec.layer.push({
       data: { values: lanes.map(function (name) { var named = {}; named[field] = name; return named; }) },

@@ -112,6 +112,16 @@ def test_a_bar_is_as_long_as_the_sync_took() -> None:
     assert spec is not None and "not told" not in str(spec)
 
 
+def test_syncs_of_one_pair_within_a_second_are_bars_of_their_own() -> None:
+    sync: Row = {"node": "a", "replica": "b", "mode": "full_disk", "ok": True, "total_ms": 72.0, "transfer_ms": 72.0}
+    spec = charts.phases(report(syncs=[{**sync, "at_us": at} for at in (1, 1, 2, 2_000_000)]))
+    assert spec is not None
+    names = [value["sync"] for value in spec["data"]["values"]]
+    first = "01-01 00:00:00  a → b"
+    assert sorted(names) == [first, f"{first} (2)", f"{first} (3)", "01-01 00:00:02  a → b"]
+    assert spec["usermeta"]["lanes"] == names
+
+
 def test_lanes_of_those_that_were_out_longest(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(charts.lanes(report())) == 3
     monkeypatch.setattr(charts, "MOST_LANES", 1)
