@@ -12,6 +12,7 @@ import codecs
 import grp
 import imaplib
 import os
+import poplib
 import pwd
 import shutil
 import signal
@@ -58,7 +59,7 @@ def as_owner() -> Iterator[None]:
 
 
 class Dovecot:
-    """One running server. `mail(user)` is the Maildir of a user."""
+    """One running server. `mail(user)` is the Maildir of a user. This machine's own version speaks POP3 too."""
 
     def __init__(
         self,
@@ -75,7 +76,7 @@ class Dovecot:
 
         `version` is "2.3" or "2.4", none for this machine's own; another than that is for root, with `is_ours`.
         """
-        self.imap_port, self.lmtp_port = free_port(), free_port()
+        self.imap_port, self.lmtp_port, self.pop3_port = free_port(), free_port(), free_port()
         self.folder = Path(tempfile.mkdtemp(prefix="pyrepl-dovecot-"))
         self.maildirs = self.folder / "mail"
         self._users = tuple(users)
@@ -159,6 +160,13 @@ class Dovecot:
         connection.login(user, PASSWORD)
         return connection
 
+    def pop3(self, user: str = "alice") -> poplib.POP3:
+        """A connection that is logged in."""
+        connection = poplib.POP3(HOST, self.pop3_port, timeout=60)
+        connection.user(user)
+        connection.pass_(PASSWORD)
+        return connection
+
     def log(self) -> str:
         """All that it has told."""
         paths = [self.folder / name for name in ("out", "log")]
@@ -218,14 +226,28 @@ service lmtp {{
     port = {self.lmtp_port}
   }}
 }}
+{self._pop3() if self._root is None else ""}
 {self._settings}
+"""
+
+    def _pop3(self) -> str:
+        return f"""
+service pop3-login {{
+  chroot =
+  inet_listener pop3 {{
+    port = {self.pop3_port}
+  }}
+  inet_listener pop3s {{
+    port = 0
+  }}
+}}
 """
 
     def _of_2_3(self) -> str:
         """What 2.4 says otherwise: where mail is, who may log in, and how."""
         layout = ":LAYOUT=fs" if self.layout == "fs" else ""
         return f"""
-protocols = imap lmtp
+protocols = imap lmtp {"pop3" if self._root is None else ""}
 disable_plaintext_auth = no
 mail_location = maildir:{self.maildirs}/%u{layout}
 passdb {{
@@ -246,6 +268,7 @@ dovecot_storage_version = 2.4.0
 protocols {{
   imap = yes
   lmtp = yes
+  pop3 = {"yes" if self._root is None else "no"}
 }}
 auth_allow_cleartext = yes
 mail_driver = {self.driver}

@@ -124,6 +124,7 @@ LEAST_JAVA: Final = 17
 
 DOVECOT: Final = "dovecot"
 DOVECOT_PACKAGES: Final = ("dovecot-imapd", "dovecot-lmtpd")
+DOVECOT_POP3: Final = "dovecot-pop3d"
 DOVECOT_VERSIONS: Final = {"2.3": "bookworm", "2.4": "trixie"}
 """How they begin, and the release of Debian that has each."""
 
@@ -240,9 +241,9 @@ def postgres() -> Path:
 
 @functools.cache
 def dovecot() -> Path:
-    """The program `dovecot`, with IMAP and LMTP, from Debian: 2.3 in bookworm, 2.4 in trixie. Raises PeerMissing."""
+    """The program `dovecot`, with IMAP, LMTP and POP3, from Debian: 2.3 or 2.4. Raises PeerMissing."""
     with _locked():
-        debian.install(DOVECOT_PACKAGES)
+        debian.install((*DOVECOT_PACKAGES, DOVECOT_POP3))
     found = shutil.which("dovecot", path=f"{os.environ.get('PATH', '')}:/usr/sbin")
     said = _says([found, "--version"]) if found else ""
     if found is None or said[:3] not in DOVECOT_VERSIONS:
