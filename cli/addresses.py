@@ -51,7 +51,8 @@ def _from_url(text: str, ports: Mapping[str, int]) -> Target | None:
         port = url.port
     except ValueError:
         return None
-    if url.scheme not in ports or not url.hostname or url.path.strip("/") or port == 0:
+    is_more = url.path.strip("/") or url.query or url.fragment
+    if url.scheme not in ports or not url.hostname or is_more or port == 0:
         return None
     secrets = unquote(url.username or ""), unquote(url.password or "")
     return Target(url.hostname, ports[url.scheme] if port is None else port, url.scheme in _WITH_TLS, *secrets)

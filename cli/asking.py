@@ -119,7 +119,7 @@ async def reply_of(address: Address, way: Way, timeout_s: float, *command: bytes
 async def _converse(address: Address, way: Way, command: Sequence[bytes]) -> Reply:
     """Connect, log in if there is a password, and ask. Raises OSError, PyreplError."""
     credentials = way.credentials
-    reader, writer = await _open(address, way.tls)
+    reader, writer = await connected(address, way.tls)
     try:
         commands = [credentials.command()] if credentials.password else []
         commands.append([*command])
@@ -133,8 +133,10 @@ async def _converse(address: Address, way: Way, command: Sequence[bytes]) -> Rep
         writer.close()
 
 
-async def _open(address: Address, tls: ssl.SSLContext | None) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-    """Connect to the first address of the host's name that takes a connection. Raises OSError.
+async def connected(
+    address: Address, tls: ssl.SSLContext | None, most_line_bytes: int = _READ_BYTES
+) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    """Connect to the first address of the host's name that takes a connection. Raises OSError, UnicodeError.
 
     asyncio would try them too, but people can't read its error for several addresses.
     """
@@ -143,7 +145,9 @@ async def _open(address: Address, tls: ssl.SSLContext | None) -> tuple[asyncio.S
     for *_, where in found:
         try:
             name = None if tls is None else address.host
-            return await asyncio.open_connection(str(where[0]), address.port, ssl=tls, server_hostname=name)
+            return await asyncio.open_connection(
+                str(where[0]), address.port, ssl=tls, server_hostname=name, limit=most_line_bytes
+            )
         except OSError as error:
             failure = error
     raise failure

@@ -16,12 +16,13 @@ import click
 from .addresses import EXPECTED, Target, parse_imap, parse_target
 from .helping import TaskGroup
 from .login_options import login_options
-from .pages import OK, TROUBLE, UNREACHABLE
+from .pages import INTERRUPTED, OK, TROUBLE, UNREACHABLE
 from .tls_options import default_context, tls_options
 
 if TYPE_CHECKING:
     from .asking import Way
-    from .mailbox_compare import Mail
+    from .imap.mail import ImapMail
+    from .mailbox_compare import Mail, NodeMail
 
 
 @click.group(cls=TaskGroup)
@@ -55,12 +56,12 @@ def status(
     target = parse_target(address)
     if target is None:
         raise click.BadParameter(EXPECTED, param_hint="HOST:PORT")
-    way = _way(target, user, password, tls)
+    way, name = _way(target, user, password, tls), str(Address(target.host, target.port))
     asked = reply_of(Address(target.host, target.port), way, timeout_s, b"MAILBOX", b"STATUS")
     try:
         found = _document(asyncio.run(asked))
     except Unreachable as error:
-        click.echo(f"{address}: {error}", err=True)
+        click.echo(f"{name}: {error}", err=True)
         sys.exit(UNREACHABLE)
     click.echo(json.dumps(found, indent=2) if as_json else _table(found))
     sys.exit(TROUBLE if _is_in_trouble(found) else OK)
@@ -128,14 +129,15 @@ def compare(
     program of USER would see (imaps: by TLS; imap: with --tls by STARTTLS). Each may be compared with each. Compared
     are messages, their UIDs and flags, and the names and properties of mailboxes. Changes that are under way show as
     differences too: run `pyrepl mailbox check` before. By IMAP --only names another user than the one who logs in,
-    who is a master user of Dovecot then.
+    who is a master user of Dovecot then. --user and --password are for addresses that do not say them. Of a node and a
+    Dovecot, all options are for the Dovecot.
     """
     import asyncio
 
     from .asking import Unreachable
     from .mailbox_compare import compared
 
-    mails = [_mail(name, only, user, password, timeout_s, tls) for name in (one, other)]
+    mails = _mails([one, other], only, user, password, timeout_s, tls)
     shown = {mail.user for mail in mails if mail.user}
     if len(shown) > 1:
         raise click.UsageError(
@@ -146,36 +148,62 @@ def compare(
     except Unreachable as error:
         click.echo(f"the mailboxes cannot be compared: {error}", err=True)
         sys.exit(UNREACHABLE)
+    except KeyboardInterrupt:
+        sys.exit(INTERRUPTED)
     sys.exit(TROUBLE if found else OK)
 
 
-def _mail(text: str, only: str, user: str, password: str, timeout_s: float, tls: ssl.SSLContext | None) -> Mail:
-    """The mailboxes at an address. Raises what click shows."""
+def _mails(
+    addresses: list[str], only: str, user: str, password: str, timeout_s: float, tls: ssl.SSLContext | None
+) -> list[Mail]:
+    """The mailboxes at each address. Raises what click shows."""
+    imap = [parse_imap(text) for text in addresses]
+    mails: list[Mail] = []
+    for text, dovecot in zip(addresses, imap, strict=True):
+        if dovecot is not None:
+            mails.append(_imap_mail(dovecot, only, user, password, timeout_s, tls))
+            continue
+        node = parse_target(text)
+        if node is None:
+            raise click.BadParameter(f"{EXPECTED}; or imap://USER@HOST", param_hint="ADDRESS")
+        # Beside a Dovecot options are for that: who logs in there has mail, and is no user of the node.
+        way = _way(node, "", "", tls if node.tls else None) if any(imap) else _way(node, user, password, tls)
+        mails.append(_node_mail(node, way, timeout_s))
+    return mails
+
+
+def _node_mail(target: Target, way: Way, timeout_s: float) -> NodeMail:
     from pyrepl.address import Address
 
     from .mailbox_compare import NodeMail
 
-    imap = parse_imap(text)
-    target = imap or parse_target(text)
-    if target is None:
-        raise click.BadParameter(f"{EXPECTED}; or imap://USER@HOST", param_hint="ADDRESS")
+    return NodeMail(Address(target.host, target.port), way, timeout_s)
+
+
+def _imap_mail(
+    target: Target, only: str, user: str, password: str, timeout_s: float, tls: ssl.SSLContext | None
+) -> ImapMail:
+    """Raises UsageError where it is not clear who logs in."""
+    from pyrepl.address import Address
+
+    from .imap.mail import ImapMail
+
     way, address = _way(target, user, password, tls), Address(target.host, target.port)
-    if imap is None:
-        return NodeMail(address, way, timeout_s)
-    if not way.credentials.user:
+    name = way.credentials.user
+    if not name:
         raise click.UsageError(f"{address}: whose mailboxes are compared? imap://USER@HOST says so, or --user")
-    try:
-        from .mailbox_imap import ImapMail
-    except ModuleNotFoundError:
-        raise click.ClickException("imap:// needs IMAPClient: pip install 'pyrepl-server[mailboxes]'") from None
-    return ImapMail(address, way, timeout_s, only or way.credentials.user, is_tls=imap.tls)
+    if user and name != user:
+        raise click.UsageError(f"{address}: {name} by the address and {user} by --user: who is to log in?")
+    if "\0" in name + only + way.credentials.password:
+        raise click.UsageError(f"{address}: users and passwords have no NUL bytes")
+    return ImapMail(address, way, timeout_s, only or name, is_tls=target.tls)
 
 
 def _way(target: Target, user: str, password: str, tls: ssl.SSLContext | None) -> Way:
-    """How it is asked: options say it, and where they do not, its URL."""
+    """How it is asked: its URL says it, and where that does not, options."""
     from .asking import Credentials, Way
 
-    credentials = Credentials(user or target.user, password or target.password)
+    credentials = Credentials(target.user or user, target.password or password)
     return Way(credentials, default_context() if target.tls and tls is None else tls)
 
 

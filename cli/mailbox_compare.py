@@ -1,5 +1,5 @@
 """`pyrepl mailbox compare`: what differs between the mailboxes of two nodes, as each tells it on its Redis port, or as
-its IMAP server shows it (mailbox_imap.py).
+its IMAP server shows it (imap/mail.py).
 
 The nodes are asked one after the other, mailbox by mailbox: what changes meanwhile may show as a difference. Memory is
 for the messages of one mailbox of both nodes.
@@ -17,6 +17,8 @@ from .asking import Unreachable, Way, reply_of
 
 PAGE: Final = 2000
 """Messages that are asked for at once."""
+MOST_MESSAGES: Final = 2_000_000
+"""Of one mailbox, inclusive: all of them are in memory."""
 _OF_BOX: Final = ("guid", "uidvalidity", "uidnext", "subscribed")
 Named: TypeAlias = dict[str, Any]
 
@@ -44,7 +46,7 @@ class Mail(Protocol):
     async def messages(self, user: str, box: str) -> dict[str, Named]:
         """By GUID. `box`: one of those that `boxes` told of."""
 
-    async def close(self) -> None:
+    def close(self) -> None:
         """It is asked nothing more."""
 
 
@@ -78,11 +80,13 @@ class NodeMail:
         while True:
             page = list(map(_named, await self._ask("MESSAGES", user, box, str(after), str(PAGE))))
             found |= {message["guid"]: message for message in page}
+            if len(found) > MOST_MESSAGES:
+                raise Unreachable(f"{self.name}: {box} has more than {MOST_MESSAGES:,} messages, the most to compare")
             if len(page) < PAGE:
                 return found
             after = page[-1]["uid"]
 
-    async def close(self) -> None:
+    def close(self) -> None:
         """Each question has a connection of its own."""
 
 
@@ -91,16 +95,19 @@ async def compared(one: Mail, other: Mail, only: str, tell: Callable[[str], None
     try:
         return await _differences(one, other, only, tell)
     finally:
-        await asyncio.gather(one.close(), other.close())
+        one.close()
+        other.close()
 
 
 async def _differences(one: Mail, other: Mail, only: str, tell: Callable[[str], None]) -> int:
     found = 0
     here, there = await asyncio.gather(one.users(), other.users())
+    if only and only not in here | there:
+        raise Unreachable(f"neither {one.name} nor {other.name} has a user {only}")
     for user in sorted({only} if only else here | there):
         async for line in _of_user(one, other, user, user in here, user in there):
             found += 1
-            tell(line)
+            tell(_printable(line))
     return found
 
 
@@ -138,6 +145,11 @@ def _of_messages(one: str, here: dict[str, Named], other: str, there: dict[str, 
             yield f"{guid}: UID {mine['uid']} at {one}, {theirs['uid']} at {other}"
         if set(mine["flags"]) != set(theirs["flags"]):
             yield f"UID {mine['uid']} {guid}: {_flags(mine)} at {one}, {_flags(theirs)} at {other}"
+
+
+def _printable(line: str) -> str:
+    """One line, whatever names are in it."""
+    return "".join(each if each.isprintable() else each.encode("unicode_escape").decode() for each in line)
 
 
 def _flags(message: Named) -> str:
