@@ -212,10 +212,14 @@ class Mailboxes:
     )
     mailbox_maxclients = Directive(Integer(1, 2**31 - 1), 1000, "Mail processes at once; more are refused.")
     mailbox_line_limit = Directive(
-        Memory(KB, 64 * MB), 64 * KB, "Close a connection that sends a longer line, in bytes.", mutable=False
+        Memory(64 * KB, 64 * MB), 64 * KB, "Close a connection that sends a longer line, in bytes.", mutable=False
     )
     mailbox_text_limit = Directive(
-        Memory(KB, 4 * 1024 * MB), 64 * MB, "Close a connection that sends a larger message, in bytes.", mutable=False
+        Memory(KB, 4 * 1024 * MB),
+        64 * MB,
+        "Close the connection of a mail process that sends a larger message, in bytes. What a Dovecot has taken is"
+        " on all nodes, of whatever size.",
+        mutable=False,
     )
     mailbox_output_buffer_limit = Directive(
         Memory(64 * KB),

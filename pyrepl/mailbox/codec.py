@@ -22,7 +22,9 @@ from pyrepl.mailbox.words import EMPTY
 LINE_LIMIT: Final = 64 * 1024
 """Bytes of a line, inclusive, its end not counted (`mailbox-line-limit`)."""
 TEXT_LIMIT: Final = 64 * 1024 * 1024
-"""Bytes of a text, inclusive (`mailbox-text-limit`)."""
+"""Bytes of a mail process's text, inclusive (`mailbox-text-limit`)."""
+MOST_TEXT: Final = 9_999_999_999
+"""Bytes of any text, inclusive: a size has up to ten digits."""
 UNTAGGED: Final = "*"
 _TAG: Final = re.compile(r"\*|[A-Za-z0-9]{1,16}")
 _SIZE: Final = re.compile(r"\{([0-9]{1,10})\}")

@@ -14,7 +14,7 @@ from typing import Final, NamedTuple, TypeAlias
 from pyrepl.errors import PeerError
 from pyrepl.frozen import Frozen
 from pyrepl.mailbox.answers import Bad, No, Ok
-from pyrepl.mailbox.codec import LINE_LIMIT, TEXT_LIMIT, UNTAGGED, BadLine, Decoder, Heard, Line, Piece
+from pyrepl.mailbox.codec import LINE_LIMIT, MOST_TEXT, TEXT_LIMIT, UNTAGGED, BadLine, Decoder, Heard, Line, Piece
 from pyrepl.mailbox.outgoing import LOW_WATER_BYTES, Outgoing, TextOf, Wish
 from pyrepl.mailbox.talk_states import TALK, TalkState, TalkTrigger
 from pyrepl.mailbox.verbs import Auth, Command, Hello, Ping, Quit, Save, Side
@@ -28,7 +28,7 @@ SILENCE_S: Final = 15.0
 
 
 class TalkOptions(NamedTuple):
-    """Bytes, inclusive: `mailbox-line-limit`, `mailbox-text-limit`, `mailbox-output-buffer-limit`."""
+    """Bytes, inclusive: `mailbox-line-limit`, `mailbox-text-limit` (of mail processes), `mailbox-output-buffer-limit`."""
 
     line_bytes: int = LINE_LIMIT
     text_bytes: int = TEXT_LIMIT
@@ -81,7 +81,10 @@ class Talk:
         self.state = TalkState.EXPECTS_HELLO
         self.unsent = 0
         self._options: Final = options
-        self._decoder: Final = Decoder(sender, options.line_bytes, options.text_bytes)
+        # What a node has is taken from it, of whatever size: it goes to the disk in pieces, and refused, it would be
+        # sent again and again.
+        text_bytes = options.text_bytes if sender is Side.MAIL else MOST_TEXT
+        self._decoder: Final = Decoder(sender, options.line_bytes, text_bytes)
         self._outgoing: Final = Outgoing()
         self._events: list[Event] = []
         self._silence_s: Final = silence_s

@@ -39,8 +39,9 @@ from pyrepl.mailbox.compare import Found, FoundBox, Text
 from pyrepl.mailbox.copies import guid_of_copy
 from pyrepl.mailbox.maildir.filename import Name
 from pyrepl.mailbox.maildir.letters import SYSTEM, flags_of, letters_of
-from pyrepl.mailbox.maildir.text_sums import sums_of
+from pyrepl.mailbox.maildir.text_sums import TextSums
 from pyrepl.mailbox.maildir.uidlist import LAST_UID, Entry, stored_guid
+from pyrepl.mailbox.outgoing import PIECE_BYTES
 from pyrepl.mailbox.store import DONE, AddMessage, MendMessage, MoveMessage, Outcome, RemoveMessage, Result, SetFlags
 from pyrepl.words import from_text, to_text
 
@@ -310,11 +311,18 @@ class OpenBox:
         return frozenset(SYSTEM) | frozenset(self._names.values())
 
     def _text_of(self, guid: str, path: bytes, keep: Keep) -> Text:
-        data, found = self._files.read(path), self._files.stat(path)
+        counted = TextSums()
+        is_whole = False
+        while not is_whole:
+            data = self._files.read_part(path, counted.size, PIECE_BYTES)
+            is_whole = len(data) < PIECE_BYTES
+            if is_whole and not counted.size:
+                keep(guid, data)
+            counted.feed(data)
+        found = self._files.stat(path)
         if found is None:
             raise FileNotFoundError(2, "a message's file is gone", path)
-        keep(guid, data)
-        return Text(len(data), found.mtime_ns // 1_000_000_000, sums_of(data))
+        return Text(counted.size, found.mtime_ns // 1_000_000_000, counted.sums)
 
     def texts(self, guids: Sequence[str]) -> list[bytes | None]:
         """The paths of these messages' texts; loaded anew. Raises OSError, CorruptData, OtherBox."""

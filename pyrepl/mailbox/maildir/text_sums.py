@@ -1,4 +1,5 @@
-"""What is counted of a message's text while it passes: its size, and a CRC32C of every 64 KiB of it.
+"""What is counted of a message's text while it passes: its size, and a CRC32C of every 64 KiB of it, unless it is very
+large.
 
 Not here: where the sums are kept, and what is done when they differ (the database's and the worker's).
 """
@@ -10,13 +11,16 @@ from typing import Final, final
 from anycrc import Model
 
 BLOCK_BYTES: Final = 64 * 1024
+MOST_SUMMED_BYTES: Final = 256 * 1024 * 1024
+"""A larger text has no sums, as they would not fit into a line. Inclusive."""
 
 
 @final
 class TextSums:
     """Fed with a text in pieces of any size; what it says is of all it was fed.
 
-    Invariant: `_open_bytes` < BLOCK_BYTES; `_open` is the CRC32C of that many bytes at the end.
+    Invariant: `_open_bytes` < BLOCK_BYTES; `_open` is the CRC32C of that many bytes at the end. Both, and `_closed`, are
+    those of a text of MOST_SUMMED_BYTES at most.
     """
 
     __slots__ = ("_closed", "_crc32c", "_open", "_open_bytes", "size")
@@ -31,12 +35,18 @@ class TextSums:
 
     @property
     def sums(self) -> tuple[int, ...]:
-        """The CRC32C of each block, the last one of what is left; empty for an empty text."""
+        """The CRC32C of each block, the last one of what is left; empty for an empty text, and for one that is too
+        large."""
+        if self.size > MOST_SUMMED_BYTES:
+            return ()
         return (*self._closed, self._open) if self._open_bytes else tuple(self._closed)
 
     def feed(self, data: bytes) -> None:
         """The next piece."""
         self.size += len(data)
+        if self.size > MOST_SUMMED_BYTES:
+            self._closed.clear()
+            return
         view = memoryview(data)
         while view:
             taken = view[: BLOCK_BYTES - self._open_bytes]

@@ -7,7 +7,7 @@ import pytest
 from pyrepl.mailbox.answers import Ok
 from pyrepl.mailbox.members import Member, Members
 from pyrepl.mailbox.peer_link import Introduction, PeerLink
-from pyrepl.mailbox.talk import Came, Lost, Opened, TalkOptions
+from pyrepl.mailbox.talk import Came, Lost, Opened, TalkOptions, TextCame
 from pyrepl.mailbox.talk_states import TalkState
 from pyrepl.mailbox.verbs import Ack
 from pyrepl.mailbox.words import Dot
@@ -84,6 +84,13 @@ def test_who_breaks_a_rule_is_told_and_left(line: bytes, why: str) -> None:
     assert isinstance(lost, Lost) and lost.is_fault and why in lost.reason
     assert a.state is TalkState.CLOSED
     assert b"".join(a.data_to_send()).startswith(b"* BAD why=")
+
+
+def test_a_text_of_any_size_is_taken_from_a_node() -> None:
+    a, _ = opened(TalkOptions(text_bytes=10))
+    a.receive(b"o1 SAVE alice INBOX guid=G size=9999999999 received=1 {9999999999}\npiece", 1.0)
+    came, text = a.events()
+    assert isinstance(came, Came) and came.has_text and text == TextCame(b"piece", False)
 
 
 def test_nothing_is_heard_before_the_proof() -> None:
