@@ -28,7 +28,7 @@ SILENCE_S: Final = 15.0
 
 
 class TalkOptions(NamedTuple):
-    """Bytes, inclusive: `mailbox-line-limit`, `mailbox-text-limit` (of mail processes), `mailbox-output-buffer-limit`."""
+    """Bytes, inclusive: `mailbox-line-limit`, `mailbox-text-limit`, `mailbox-output-buffer-limit`."""
 
     line_bytes: int = LINE_LIMIT
     text_bytes: int = TEXT_LIMIT
@@ -113,6 +113,10 @@ class Talk:
                     return
         except PeerError as error:
             self._fail(str(error))
+
+    def is_unread(self, now: float) -> None:
+        """Nothing is read of the other end now, so its silence means nothing."""
+        self._heard_at = now
 
     def data_to_send(self) -> list[bytes]:
         """What is to be written, in order. Not all at once: asked again when it has left."""

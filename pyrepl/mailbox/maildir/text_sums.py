@@ -19,7 +19,7 @@ MOST_SUMMED_BYTES: Final = 256 * 1024 * 1024
 class TextSums:
     """Fed with a text in pieces of any size; what it says is of all it was fed.
 
-    Invariant: `_open_bytes` < BLOCK_BYTES; `_open` is the CRC32C of that many bytes at the end. Both, and `_closed`, are
+    Invariant: `_open_bytes` < BLOCK_BYTES; `_open` is the CRC32C of that many bytes at the end. Both and `_closed` are
     those of a text of MOST_SUMMED_BYTES at most.
     """
 
