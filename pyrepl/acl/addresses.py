@@ -34,6 +34,15 @@ def is_local(addr: str) -> bool:
     return is_unix(addr) if address is None else address.is_loopback
 
 
+def is_public(addr: str) -> bool:
+    """Does it come from another network than one's own: neither this machine nor addresses that the Internet has none
+    of (RFC 1918, 4193, 6598)?"""
+    address = _ip_of(addr)
+    mapped = address.ipv4_mapped if isinstance(address, ipaddress.IPv6Address) else None
+    found = mapped or address
+    return found is not None and found.is_global
+
+
 def _ip_of(addr: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
     """The address in `ip:port` or `[ip6%zone]:port`; None if there is none."""
     try:

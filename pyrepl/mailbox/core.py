@@ -100,6 +100,8 @@ class Core:
         """Op that is due -> the text that it needs first."""
         self.missing: Final[dict[tuple[str, str], Missing]] = {}
         """(mailbox, GUID) of a message of whose text the store has none, or a damaged one."""
+        self._told_keywords: Final[set[str]] = set()
+        """Mailboxes whose store cannot keep a keyword, which was told."""
         self._told: dict[Dot, dict[str, str]] = {}
         """Op that waits and was sent to us with a tag -> whom to answer when it is applied, and with which."""
         self.late: Final[list[tuple[str, Crossed]]] = []
@@ -147,8 +149,15 @@ class Core:
             if result.outcome is Outcome.DONE and isinstance(work, MendMessage):
                 self.count(Counted.TEXT_MENDED)
                 self.note("text_mended", f"{work.user} {work.guid}")
+            if result.unkept_keywords and work.box not in self._told_keywords:
+                self._told_keywords.add(work.box)
+                self.note("keywords_not_replicated", f"{work.user} {self._named(work.box)}")
             if result.outcome is Outcome.TOO_LOW and isinstance(work, AddMessage | MoveMessage):
                 self._set_aside(work, result.next_uid)
+
+    def _named(self, box: str) -> str:
+        row = self.rows.box(box)
+        return box if row is None else row.name
 
     def _set_aside(self, work: AddMessage | MoveMessage, next_uid: int) -> None:
         box, row = self.rows.box(work.box), self.rows.message(work.box, work.guid)

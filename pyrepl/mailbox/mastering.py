@@ -19,7 +19,7 @@ from pyrepl.mailbox.rows import BoxRow, ClusterRow
 from pyrepl.mailbox.sending import Counted
 from pyrepl.mailbox.tracker import Tracker, TrackerOptions
 from pyrepl.mailbox.tracker_states import Phase
-from pyrepl.mailbox.uids import MASTER, UidBlocks
+from pyrepl.mailbox.uids import MASTER, NO_UID, SHORT_UID, UidBlocks
 from pyrepl.mailbox.verbs import Command, Give, RootClear, RootSet, Take
 from pyrepl.mailbox.words import APART, Token
 
@@ -61,6 +61,8 @@ class Mastering:
         """The takeover was from somebody who could not clear."""
         self._ready_by = float("inf")
         self._renewed_at = float("-inf")
+        self._uids_told: Final[dict[str, str]] = {}
+        """Mailbox that has few UIDs left, or none -> what was told of that."""
         self._kept_row: ClusterRow | None = None
         """What was put last of the root's row."""
         self.tracker.epoch = self.root.epoch
@@ -76,7 +78,12 @@ class Mastering:
     def first_uid(self, box: BoxRow, token: Token) -> int:
         """The first UID that may be given out under a token."""
         place = self.members.place(self.core.name) if token.term == APART else MASTER
-        return self.blocks.first(self.core.merger.least_uid(box), place)
+        uid = self.blocks.first(self.core.merger.least_uid(box), place)
+        name = "" if uid < SHORT_UID else "uids_run_short" if uid < NO_UID else "uids_run_out"
+        if name and self._uids_told.get(box.guid) != name:
+            self._uids_told[box.guid] = name
+            self.core.note(name, f"{box.user} {box.name}")
+        return uid
 
     # LOCK and UNLOCK
 

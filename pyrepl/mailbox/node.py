@@ -158,6 +158,10 @@ class Node:
             self.mail.hear(client, tag, command, text, now)
         self._finish(now)
 
+    def may_read(self, client: str) -> bool:
+        """May more be read of this mail process now?"""
+        return self.saving.may_read(client)
+
     def _hear_login(self, client: str, tag: str, user: str, now: float) -> None:
         if self.aligning is None:
             self.core.reply(client, tag, No(reason=Reason.FAILED, why=WHY_NO_DOVEADM))

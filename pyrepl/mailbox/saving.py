@@ -90,6 +90,13 @@ class Saving:
     def lock_of(self, client: str, box: str) -> str | None:
         return next((lock for lock, held in self._holders.items() if (held.client, held.box) == (client, box)), None)
 
+    def may_read(self, client: str) -> bool:
+        """May more be read of a mail process? Of those that send in order, the one whose next SAVE is the smallest is
+        read, and not who has a SAVE that waits for it [V6]. Who has two LOCKs is read always: it may have to let go of
+        one for the other."""
+        locks = [(lock, held.box) for lock, held in self._holders.items() if held.client == client]
+        return len(locks) != 1 or self.order(locks[0][1]).may_read(locks[0][0])
+
     def token_of(self, lock: str) -> Token | None:
         """Under which a LOCK was granted; None while it waits."""
         return self._tokens.get(lock)

@@ -21,6 +21,8 @@ from pyrepl.mailbox.words import LAST_UID
 MASTER: Final = 0
 """The rest of the blocks of masters."""
 NO_UID: Final = LAST_UID + 1
+SHORT_UID: Final = LAST_UID - LAST_UID // 10
+"""From this UID on one tenth is left at most."""
 WHY_NO_UID: Final = "no UID is left in the mailbox"
 TAKEOVER_PART: Final = 100
 """1/100 of a gap is the least room that a takeover leaves: for what was given out and nobody heard of."""

@@ -1509,6 +1509,17 @@ class MailboxLinkUp(Event):
 
 
 @final
+class MailboxLinkInClear(Event):
+    node: str
+    address: str
+    LEVEL: ClassVar[Level] = Level.WARNING
+    TEXT: ClassVar[str] = (
+        "The mailbox node {node} at {address} is in no private network, and what passes is not encrypted: who is on"
+        " the way can read all mail. Set tls-mailbox yes on all members, or put the link into a tunnel"
+    )
+
+
+@final
 class MailboxLinkLost(Event):
     node: str
     address: str
@@ -1585,6 +1596,24 @@ class MailboxUidBurned(MailboxNotice):
 class MailboxUidsRunOut(MailboxNotice):
     LEVEL: ClassVar[Level] = Level.WARNING
     TEXT: ClassVar[str] = "Mailboxes: uids_run_out {about}: no UIDs are left here. MAILBOX RENEW begins again with 1"
+
+
+@final
+class MailboxUidsRunShort(MailboxNotice):
+    LEVEL: ClassVar[Level] = Level.WARNING
+    TEXT: ClassVar[str] = (
+        "Mailboxes: uids_run_short {about}: less than a tenth of the UIDs is left, and without one no mail can be"
+        " saved. MAILBOX RENEW begins again with 1; clients load the mailbox anew then"
+    )
+
+
+@final
+class MailboxKeywordsNotReplicated(MailboxNotice):
+    LEVEL: ClassVar[Level] = Level.WARNING
+    TEXT: ClassVar[str] = (
+        "Mailboxes: keywords_not_replicated {about}: a Maildir has letters for 26 keywords, and another node has set"
+        " one more. The Dovecot of this node does not show it; all nodes know it"
+    )
 
 
 @final

@@ -12,6 +12,7 @@ from concurrent.futures import Future
 from functools import partial
 from typing import Any, Final, final
 
+from pyrepl.acl.addresses import is_public
 from pyrepl.daemon.clock import Clock
 from pyrepl.daemon.log_sink import Log
 from pyrepl.daemon.mailbox.database import DatabaseError
@@ -77,9 +78,11 @@ class Conns:
         teller: MailboxTeller,
         call_in_loop: Callable[..., object],
         tell: Callable[[Row], None] | None,
+        *,
+        is_encrypted: bool = False,
     ) -> None:
         """`call_in_loop`: the loop's call_soon_threadsafe. `tell` takes rows of the stream `mailboxes`, if anybody
-        does."""
+        does. `is_encrypted`: links between nodes are (`tls-mailbox`)."""
         self.keeping: Keeping | None = None
         self.links: Final[dict[str, TalkConn]] = {}
         """Member -> its link, as the machine has been told of it."""
@@ -98,6 +101,7 @@ class Conns:
         self._teller: Final = teller
         self._call_in_loop: Final = call_in_loop
         self._tell: Final = tell
+        self._is_encrypted: Final = is_encrypted
         self._came = 0
         self._news_before = 0
         """Numbers of news that the machines before this one have counted."""
@@ -210,6 +214,8 @@ class Conns:
             conn.refuse("what this node said before made the other begin again: it is not heard for a while")
         elif isinstance(conn.talk, PeerLink):
             self._teller.link_up(opened.node, conn.addr)
+            if not self._is_encrypted and is_public(conn.addr):
+                self._teller.link_in_clear(opened.node, conn.addr)
             self.keeping.driver.tell(partial(self._link_up, conn, opened), first=True)
         else:
             self._came += 1
@@ -364,6 +370,21 @@ class Conns:
             node.core.reply(name, tag, No(reason=Reason.FAILED, why=why))
         else:
             node.hear_mail(name, tag, command, text, now)
+            if not node.may_read(name) and not conn.is_held:
+                conn.hold(True)
+                self._until_read(conn, name, node)
+
+    def _until_read(self, conn: TalkConn, name: str, node: Node) -> None:
+        """More is read of a mail process as soon as the node may."""
+
+        def is_read() -> bool:
+            may_read = self.clients.get(name) is not conn or node.may_read(name)
+            if may_read:
+                conn.hold(False)
+            return may_read
+
+        assert self.keeping is not None
+        self.keeping.driver.watch(is_read)
 
     def _why_not(self, command: Command) -> str:
         """Why a user's mailboxes are not changed now; "" if they are. What nobody waits for is taken all the same."""

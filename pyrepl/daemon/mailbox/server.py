@@ -79,7 +79,9 @@ class MailboxServer(Service):
         self._teller: Final = MailboxTeller(Voice(log, event_log))
         self._loop: Final = asyncio.get_running_loop()
         self.conf: Final[Configured] = configured(settings, randomness.fraction())
-        self.conns: Final = Conns(clock, log, self._teller, self._loop.call_soon_threadsafe, tell)
+        self.conns: Final = Conns(
+            clock, log, self._teller, self._loop.call_soon_threadsafe, tell, is_encrypted=settings.tls_mailbox
+        )
         node.mailboxes = self.figures = Figures(self.conf, self.conns, clock)
         self._tls: Final = tls
         hand_on = handshakes.begin_one if settings.tls_mailbox else hand_on_plain

@@ -84,6 +84,8 @@ class TalkConn:
         self._under_way = 0
         """Commands that the owner has, and the node has not heard yet."""
         self._is_paused = False
+        self.is_held = False
+        """Others are heard before this one: what it says next waits, and nothing is read."""
         self._sending: tuple[TextWanted, int] | None = None
         """The text that goes out, and its next byte."""
         self._is_working = False
@@ -124,6 +126,12 @@ class TalkConn:
         self._under_way -= 1
         self._review_reading()
 
+    def hold(self, is_held: bool) -> None:
+        """Let nothing of it be heard, or hear it again."""
+        self.is_held = is_held
+        self._hand_on()
+        self._review_reading()
+
     def text_done(self, coming: ComingText, kept: Kept) -> None:
         """A text that came is on disk, or is not."""
         for each in self._queue:
@@ -155,6 +163,8 @@ class TalkConn:
     def tick(self, now: float) -> None:
         if self._close_by is not None and now >= self._close_by:
             self.transport.abort()
+        if self._is_paused:
+            self.talk.is_unread(now)
         self.talk.tick(now)
         self.work()
 
@@ -209,7 +219,7 @@ class TalkConn:
 
     def _hand_on(self) -> None:
         """Whatever is whole, up to the first that is not."""
-        while self._queue and self._queue[0].is_whole:
+        while self._queue and self._queue[0].is_whole and not (self.is_held and self._lost is None):
             each = self._queue.popleft()
             if each.kept.is_wrong and self._is_of_node(each.command):
                 self._hear_without_text(each)
@@ -249,7 +259,7 @@ class TalkConn:
     def _review_reading(self) -> None:
         waiting = len(self._queue) + self._under_way
         size = sum(each.coming.waiting_bytes for each in self._queue if each.coming is not None)
-        much = waiting >= MOST_WAITING or size >= MOST_WAITING_BYTES
+        much = self.is_held or waiting >= MOST_WAITING or size >= MOST_WAITING_BYTES
         if much and not self._is_paused:
             self._is_paused = True
             self.transport.read_on(False)

@@ -32,6 +32,10 @@ class MailboxTeller:
     def link_up(self, member: str, address: str) -> None:
         self._say(events.MailboxLinkUp(member, address), MailboxLinkUp(member))
 
+    def link_in_clear(self, member: str, address: str) -> None:
+        """Anybody may read on the link."""
+        self._say(events.MailboxLinkInClear(member, address), MailboxNoted("link_in_clear", f"{member} {address}"))
+
     def link_lost(self, member: str, address: str, reason: str) -> None:
         self._say(events.MailboxLinkLost(member, address, reason), MailboxLinkDown(member, reason))
 

@@ -45,6 +45,16 @@ def test_r4_a_tagged_op_is_answered_when_it_is_applied_and_again_when_it_comes_a
     assert [send.tag for send in mine.sends()] == ["8"] and mine.works() == []
 
 
+def test_a_keyword_that_the_store_cannot_keep_is_told_once_a_mailbox() -> None:
+    mine = core()
+    mine.do([CREATE])
+    mine.do([SAVE.replaced(flags=("k26",))])
+    [add] = [work for work in mine.works() if isinstance(work, AddMessage)]
+    for _ in range(2):
+        mine.ended([Ended(add, DONE._replace(unkept_keywords=("k26",)))])
+    assert [(note.name, note.about) for note in mine.notices()] == [("keywords_not_replicated", "alice INBOX")]
+
+
 def test_what_takes_away_is_done_after_the_commit() -> None:
     mine = core()
     mine.do([CREATE])

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from pyrepl.mailbox.words import LAST_UID
+from pyrepl.mailbox.uids import SHORT_UID
+from pyrepl.mailbox.words import LAST_UID, Token
 from tests.scenario.mailbox.cluster import ready, save
 
 
@@ -15,6 +16,35 @@ def test_v9_who_gives_out_no_uids_saves_without_a_lock() -> None:
         "a>b GIVE",
         "b>a SAVE",
     ]
+
+
+def test_v6_who_has_a_save_that_waits_is_not_read_on() -> None:
+    cluster = ready()
+    node = cluster.nodes["a"]
+    for client in ("m1", "m2"):
+        cluster.say(f"{client}>a 1 LOCK alice INBOX ascending=1")
+    assert node.may_read("m1") and node.may_read("m2") and node.may_read("nobody")
+    cluster.say("m1>a * SAVE alice INBOX " + save("G5", "5"))
+    assert (node.may_read("m1"), node.may_read("m2")) == (False, True)
+    cluster.say("m2>a * SAVE alice INBOX " + save("G3", "3"))
+    assert (node.may_read("m1"), node.may_read("m2")) == (False, True), "its next one may be the 4"
+    cluster.say("m2>a * SAVE alice INBOX " + save("G7", "7"))
+    assert (node.may_read("m1"), node.may_read("m2")) == (True, False)
+    cluster.say("m1>a * UNLOCK alice INBOX")
+    assert node.may_read("m1") and node.may_read("m2")
+    cluster.say("m2>a * UNLOCK alice INBOX")
+    assert cluster.views()[1] == {"INBOX/G3": (3, ()), "INBOX/G5": (5, ()), "INBOX/G7": (7, ())}
+
+
+def test_v6_who_has_locks_of_two_mailboxes_is_read_always() -> None:
+    cluster = ready()
+    cluster.say("m1>a 1 CREATE alice Work")
+    for client, boxes in (("m1", ("INBOX", "Work")), ("m2", ("Work", "INBOX"))):
+        for tag, box in enumerate(boxes):
+            cluster.say(f"{client}>a {tag} LOCK alice {box} ascending=1")
+    cluster.say("m1>a * SAVE alice INBOX " + save("G5", "5"))
+    cluster.say("m2>a * SAVE alice Work " + save("G6", "5"))
+    assert cluster.nodes["a"].may_read("m1") and cluster.nodes["a"].may_read("m2")
 
 
 def test_t2_a_mail_process_that_vanishes_is_unlocked_and_its_whole_saves_stand() -> None:
@@ -102,6 +132,20 @@ def test_a_mailbox_without_a_uid_left_takes_no_more() -> None:
     assert cluster.said("NO") == [f"a>m1 1 {why}", f"a>m1 2 {why}"]
     cluster.say("m1>a 3 STORE alice INBOX uids=1 add=x")
     assert "a>m1 3 OK" in cluster.said("OK"), "and goes on otherwise"
+
+
+def test_few_uids_and_none_are_told_once() -> None:
+    cluster = ready("ab")
+    [guid] = cluster.names
+    node = cluster.nodes["a"]
+    node.core.notices()
+    for uidnext in (SHORT_UID - 1, SHORT_UID, SHORT_UID + 7, LAST_UID + 1, LAST_UID + 1):
+        box = cluster.rows["a"].box(guid)
+        assert box is not None
+        cluster.rows["a"].put_box(box._replace(uidnext=uidnext))
+        node.mastering.first_uid(box._replace(uidnext=uidnext), Token(1, 1))
+    told = [(note.name, note.about) for note in node.core.notices()]
+    assert told == [("uids_run_short", "alice INBOX"), ("uids_run_out", "alice INBOX")]
 
 
 def test_who_is_apart_does_not_go_on_where_its_store_was_as_a_master() -> None:

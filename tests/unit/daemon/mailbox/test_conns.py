@@ -48,6 +48,25 @@ async def test_what_a_mail_process_saved_and_did_not_wait_for_stands(tmp_path: P
 
 
 @in_loop
+async def test_v6_of_those_that_send_in_order_who_is_ahead_waits(tmp_path: Path) -> None:
+    async with cluster(tmp_path, "ab"):
+        one, two = await MailProcess.of(tmp_path / "a"), await MailProcess.of(tmp_path / "a")
+        await one.ask("CREATE alice INBOX")
+        for each in (one, two):
+            assert (await each.ask("LOCK alice INBOX ascending=1")).startswith("OK uid=1")
+        text = b"x" * 10_000
+        for uid in range(2, 1002):
+            one.say(f"* SAVE alice INBOX uid={uid} guid=G{uid} size=10000 received=1 {{10000}}", text)
+        await until(lambda: len(dropped(tmp_path / "a")) > 0)
+        for _ in range(20):
+            assert (await two.ask("FETCH alice guid=none")) == "NO NOUID"
+        assert len(dropped(tmp_path / "a")) < 200, "what was read before is on disk, and no more is read"
+        assert (await two.ask("SAVE alice INBOX uid=1 guid=G1 size=5 received=1 {5}", b"hello")).startswith("OK uid=1")
+        two.say("* UNLOCK alice INBOX")
+        await until(lambda: len(texts(tmp_path / "b")) == 1001)
+
+
+@in_loop
 async def test_strangers_are_turned_away(tmp_path: Path) -> None:
     async with cluster(tmp_path, "ab", mailbox_maxclients=1) as nodes:
         mailboxes = nodes["a"].app.mailboxes

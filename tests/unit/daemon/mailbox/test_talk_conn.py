@@ -95,6 +95,34 @@ async def test_r1_a_command_waits_for_its_text_and_those_behind_it_wait_too() ->
 
 
 @in_loop
+async def test_nothing_is_heard_of_who_is_held_and_all_when_it_is_let_go() -> None:
+    rig = Rig()
+    rig.theirs.send(b"1 CHECK\n")
+    await rig.heard(2)
+    rig.conn.hold(True)
+    rig.theirs.send(SAVE + b"hello2 CHECK\n")
+    rig.owner.time = 1000.0
+    rig.conn.tick(1000.0)
+    await asyncio.sleep(0.05)
+    assert len(rig.owner.told) == 2 and not rig.conn.talk.is_over, "nor does it have to say anything"
+    rig.conn.hold(False)
+    assert (await rig.heard(4))[2:] == ["1 SAVE a.1.G", "2 CHECK"]
+    rig.close()
+
+
+@in_loop
+async def test_what_is_whole_of_who_is_held_is_heard_when_it_is_gone() -> None:
+    rig = Rig()
+    await rig.heard(1)
+    rig.conn.hold(True)
+    rig.theirs.send(b"1 CHECK\n2 CHECK\n")
+    rig.theirs.close()
+    rig.conn.hold(False)
+    assert (await rig.heard(4))[1:3] == ["1 CHECK", "2 CHECK"] and rig.owner.told[3].startswith("lost ")
+    rig.close()
+
+
+@in_loop
 async def test_what_leases_are_about_waits_for_no_text() -> None:
     rig = Rig()
     rig.theirs.send(SAVE + b"hel")

@@ -88,6 +88,7 @@ def test_what_to_do_is_said() -> None:
 def test_links_and_disks() -> None:
     both = Both()
     both.teller.link_up("b", "10.0.0.2:7390")
+    both.teller.link_in_clear("b", "9.9.9.9:7390")
     both.teller.link_lost("b", "10.0.0.2:7390", "reset")
     both.teller.stopped("alice", "no space")
     both.teller.resumed("alice")
@@ -97,6 +98,7 @@ def test_links_and_disks() -> None:
     both.teller.lmtp_unreachable("/run/dovecot/lmtp", "no such file")
     assert both.said[1::2] == [
         MailboxLinkUp("b"),
+        MailboxNoted("link_in_clear", "b 9.9.9.9:7390"),
         MailboxLinkDown("b", "reset"),
         MailboxNoted("user_stopped", "alice: no space"),
         MailboxNoted("user_resumed", "alice"),
