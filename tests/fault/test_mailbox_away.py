@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Final
 
 from pyrepl.mailbox.client import Message
@@ -16,6 +17,14 @@ CHANGES: Final = 50_000
 
 def _messages(what: str, count: int) -> list[Message]:
     return [Message(b"%s %d\r\n" % (what.encode(), number)) for number in range(count)]
+
+
+def _put_aside(maildir: Path) -> dict[Path, Path]:
+    """Take all texts out of the Maildir: where each was, and where it is."""
+    places = {path: maildir / f"aside.{path.name}" for path in (maildir / "cur").iterdir()}
+    for path, place in places.items():
+        path.rename(place)
+    return places
 
 
 def test_away_for_fifty_thousand_changes(lab: Lab) -> None:
@@ -33,10 +42,17 @@ def test_away_for_fifty_thousand_changes(lab: Lab) -> None:
         add, remove = (["\\Flagged"], []) if number % 2 == 0 else ([], ["\\Flagged"])
         here.store(USER, "INBOX", old, add=add, remove=remove)
     here.expunge(USER, "INBOX", old[:GONE])
-    here.append_all(USER, "INBOX", _messages("new", NEW))
     here.store(USER, "INBOX", old[GONE:], add=["\\Seen"])
+    here.check()
+    # Texts that b has must not be asked for: they are not to be had before it has done all.
+    aside = _put_aside(cluster.folder("a") / "mail" / USER)
+    here.append_all(USER, "INBOX", _messages("new", NEW))
     cluster.start("b", **{"mailbox-journal-size": "1mb"})
     cluster.nodes["b"].wait_log("resync_by_state_done a")
+    here.check()
+    for path, place in aside.items():
+        place.rename(path)
+    assert "text_missing" not in cluster.nodes["a"].log() + cluster.nodes["b"].log()
     after = cluster.wait_equal()
     assert len(after) == BEFORE - GONE + NEW and len(cluster.wait_equal(".Quiet")) == 20
     assert [uid for uid in shown if uid in after] == old[GONE:], "no message has another UID than it had"

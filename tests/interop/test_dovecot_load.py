@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from tests.interop.dovecot_load import Load, load_briefly, load_for_a_minute
+from tests.interop.dovecot_load import Load, load_briefly, load_for_a_minute, subjects
 from tests.interop.dovecot_pair import dovecot_pair
 from tests.peers.lab import Lab, wait_until
 
@@ -42,7 +42,8 @@ def test_daemons_that_are_killed_again_and_again_give_no_uid_twice(lab: Lab) -> 
     chance = random.Random(19)
     with dovecot_pair(lab) as pair:
         load = Load(pair, writers=4)
-        for _ in range(KILLS):
+        seen: dict[int, str] = {}
+        for number in range(KILLS):
             time.sleep(chance.uniform(0.1, 2))
             name = chance.choice("ab")
             pair.cluster.nodes[name].kill()
@@ -50,8 +51,12 @@ def test_daemons_that_are_killed_again_and_again_give_no_uid_twice(lab: Lab) -> 
             if chance.random() < 0.5:
                 # The other half of the kills come before anybody is served again.
                 wait_until("clients of both are served", load.serves_all())
+            if number % 10 == 0:
+                # A restart counts mailbox_renumbered from 0; what clients were shown tells of all of them.
+                seen |= subjects(pair.imap(name))
         load.stop()
         assert load.check() > 100
-        for node in pair.cluster.nodes.values():
+        for name, node in pair.cluster.nodes.items():
             assert node.info("mailboxes")["mailbox_renumbered"] == "0"
+            assert seen.items() <= subjects(pair.imap(name)).items(), "a UID that was shown has moved"
         assert not any("uid_burned" in node.log() for node in lab.nodes)

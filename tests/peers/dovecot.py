@@ -122,6 +122,12 @@ class Dovecot:
             found = [*entering(self._root, [self.folder]), *found]
         return found
 
+    @property
+    def pid(self) -> int:
+        """Of the running server; its processes are the children."""
+        assert self._process is not None
+        return self._process.pid
+
     def doveadm(self) -> list[str]:
         """Its program for administrators."""
         return self.inside("doveadm", "-c", str(self.conf))
