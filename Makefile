@@ -101,6 +101,7 @@ test-pure: peers
 
 matrix: peers build
 	$(BIN)/python -m pytest -m matrix -n $(WORKERS) --dist worksteal
+	$(BIN)/python -m pytest -m 'not matrix' -n $(WORKERS) --dist worksteal tests/interop/test_dovecot_*.py
 	$(BIN)/python -m pytest --hypothesis-profile explore -n $(WORKERS) --dist worksteal \
 		$$(grep -rl '^from hypothesis' tests --include='test_*.py')
 
