@@ -64,7 +64,9 @@ class Mailboxes:
     mailbox_poll = Directive(
         Integer(50, DAY_MS),
         5000,
-        "Milliseconds after which a node with mailbox-store doveadm asks its Dovecot again what has changed.",
+        "Milliseconds after which a node with mailbox-store doveadm asks its Dovecot again what has changed. With"
+        " gates, where the kernel watches no more folders (fs.inotify.max_user_watches), one of those that it does not"
+        " watch is looked at each so many milliseconds.",
         mutable=False,
     )
     mailbox_maildir = Directive(

@@ -1635,6 +1635,16 @@ class MailboxFlagsDiffer(MailboxNotice):
 
 
 @final
+class MailboxWatchesRunOut(MailboxNotice):
+    LEVEL: ClassVar[Level] = Level.WARNING
+    TEXT: ClassVar[str] = (
+        "Mailboxes: watches_run_out {about} are not watched by the kernel, which has no more for this user. Their gates"
+        " are shut, and one of them is opened each mailbox-poll milliseconds: clients wait that long. Raise"
+        " fs.inotify.max_user_watches (sysctl), and start again"
+    )
+
+
+@final
 class MailboxGateFailed(MailboxNotice):
     LEVEL: ClassVar[Level] = Level.WARNING
     TEXT: ClassVar[str] = "Mailboxes: gate_failed {about}: the gate could not be moved, and it is tried again"

@@ -50,6 +50,8 @@ class DovecotPair:
         self.is_checked = is_checked
         self.delays_s: dict[str, float] = {}
         """Node -> for how long each of its doveadms does nothing at first, from its next start on."""
+        self.programs: dict[str, list[str]] = {}
+        """Node -> the command by which it starts, from its next start on."""
 
     def start(self, *names: str) -> None:
         """Start nodes, for the first time or again."""
@@ -63,7 +65,10 @@ class DovecotPair:
             if name == "b":
                 a, proxy = self.cluster.ports["a"], self.proxy.port
                 own["mailbox-members"] = self.cluster.members.replace(f":{a}", f":{proxy}")
-            self.cluster.start(name, **own)
+            if name in self.programs:
+                self.cluster.launch(name, self.programs[name], **own).wait_ready()
+            else:
+                self.cluster.start(name, **own)
 
     def _kept(self, dovecot: Dovecot, name: str) -> dict[str, str]:
         """The directives that say how its mail is kept."""

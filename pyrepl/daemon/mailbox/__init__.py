@@ -35,6 +35,7 @@ Messages, in Maildirs that a Dovecot serves:
     gate_room                    what gates need of the system:
     gate_watch                   who waits for a lock, and what Dovecot has done
     name_watch                   which files came and went behind an open gate
+    unwatched                    folders that the kernel does not watch, one after the other
     keeper, keeper_link          a process that keeps gates shut when the daemon is killed, and how it is told of them
     fresh_texts                  texts that were just read
     text_reading                 a text compared with its checksums

@@ -69,6 +69,11 @@ class DoveadmWatch:
         seen, self._changed = self._changed, set()
         return sorted(seen)
 
+    @property
+    def unwatched(self) -> int:
+        """None: all are asked for."""
+        return 0
+
     def close(self) -> None:
         self._task.cancel()
         self._thread.shutdown(wait=False, cancel_futures=True)

@@ -1,10 +1,15 @@
 """What gates need of the system: the watches on their folders, and the keeper of their lock files.
 
-Not here: each of them (gate_watch.py, name_watch.py, keeper_link.py), and the lock files (uidlist_lock.py).
+A folder that the kernel does not watch has its turn instead: its gate is shut as any other, and is opened when its turn
+comes, whether a Dovecot waits or not.
+
+Not here: each of them (gate_watch.py, name_watch.py, unwatched.py, keeper_link.py), and the lock files
+(uidlist_lock.py).
 """
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final, final
@@ -13,6 +18,7 @@ from pyrepl.daemon.mailbox.gate_watch import GateWatch
 from pyrepl.daemon.mailbox.keeper_link import KeeperLink
 from pyrepl.daemon.mailbox.message_files import Change
 from pyrepl.daemon.mailbox.name_watch import NameWatch
+from pyrepl.daemon.mailbox.unwatched import Unwatched
 from pyrepl.mailbox.gates import Seen
 
 
@@ -20,8 +26,11 @@ from pyrepl.mailbox.gates import Seen
 class GateRoom:
     """All of them, as the store and the driver see them."""
 
-    def __init__(self, folder: Path, orphaned: bytes, wake: Callable[[], None], gone: Callable[[], None]) -> None:
-        """As KeeperLink and GateWatch have it. Raises NoKeeper, OSError."""
+    def __init__(
+        self, folder: Path, orphaned: bytes, wake: Callable[[], None], gone: Callable[[], None], poll_s: float
+    ) -> None:
+        """As KeeperLink and GateWatch have it; `poll_s`: one folder that is not watched has its turn. Raises NoKeeper,
+        OSError."""
         self.keeper: Final = KeeperLink(folder, orphaned, gone)
         try:
             self._names: Final = NameWatch()
@@ -34,19 +43,41 @@ class GateRoom:
             self._names.close()
             self.keeper.close()
             raise
+        self._blind: Final = Unwatched(poll_s, wake)
+        self._blind_users: Final = Unwatched(poll_s, wake)
+
+    @property
+    def unwatched(self) -> int:
+        """How many mailboxes and users the kernel does not watch."""
+        return len(self._blind) + len(self._blind_users)
 
     def follow(self, box: str, folder: bytes) -> None:
-        """A mailbox is to be watched. Raises OSError."""
-        self._watch.follow(box, folder)
+        """A mailbox is to be watched, or to have its turn. Raises OSError."""
+        self._follow(box, self._blind, lambda: self._watch.follow(box, folder))
 
     def follow_user(self, user: str, folder: bytes) -> None:
-        """A folder with mailboxes of a user is to be watched. Raises OSError."""
-        self._watch.follow_user(user, folder)
+        """A folder with mailboxes of a user is to be watched, or to have its turn. Raises OSError."""
+        self._follow(user, self._blind_users, lambda: self._watch.follow_user(user, folder))
 
-    def open(self, gate: bytes) -> None:
+    def _follow(self, name: str, blind: Unwatched, follow: Callable[[], None]) -> None:
+        try:
+            follow()
+        except OSError as error:
+            if error.errno != errno.ENOSPC:
+                raise
+            blind.add(name)
+        else:
+            blind.remove(name)
+
+    def gone(self, box: str) -> None:
+        """A mailbox is not here any more."""
+        self._blind.remove(box)
+
+    def open(self, box: str, gate: bytes) -> None:
         """Raises NoKeeper, OSError."""
         self.keeper.open(gate)
-        self._watch.follow_open(gate)
+        if box not in self._blind:
+            self._watch.follow_open(gate)
         self._names.begin(gate)
 
     def shut(self, gate: bytes) -> None:
@@ -60,13 +91,16 @@ class GateRoom:
 
     def take(self, ours: Sequence[str]) -> list[tuple[str, Seen]]:
         """What was seen, as GateWatch has it."""
-        return self._watch.take(ours)
+        turns = [(box, Seen(reads=True)) for box in self._blind.take()]
+        return [*self._watch.take(ours), *turns]
 
     def take_users(self) -> list[str]:
         """Whose folders changed, as GateWatch has it."""
-        return self._watch.take_users()
+        return sorted({*self._watch.take_users(), *self._blind_users.take()})
 
     def close(self) -> None:
+        for blind in (self._blind, self._blind_users):
+            blind.close()
         self._watch.close()
         self._names.close()
         self.keeper.close()

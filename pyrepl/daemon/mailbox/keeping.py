@@ -61,7 +61,7 @@ class Keeping:
             rows = SqliteRows(conf.database, settings.mailbox_journal_size, time.time)
             opened.callback(rows.close)
             self._rows: Final = rows
-            self._gates: Final = None if conf.gates is None else _gates(conf, self._wake, self._keeper_gone)
+            self._gates: Final = None if conf.gates is None else _gates(conf, settings, self._wake, self._keeper_gone)
             if self._gates is not None:
                 opened.callback(self._gates.close)
             doveadm, layout = DoveadmProgram(conf.doveadm), LAYOUTS[settings.mailbox_layout]
@@ -177,14 +177,14 @@ def _doveadm_workers(conf: Configured, program: DoveadmProgram, settings: Settin
     return Workers(stores)
 
 
-def _gates(conf: Configured, wake: Callable[[], None], gone: Callable[[], None]) -> GateRoom:
+def _gates(conf: Configured, settings: Settings, wake: Callable[[], None], gone: Callable[[], None]) -> GateRoom:
     """Only with gates, as it needs a library that not everybody has."""
     try:
         from pyrepl.daemon.mailbox.gate_room import GateRoom
     except ImportError:
         raise ConfigError("mailbox-gate needs inotify_simple: pip install 'pyrepl-server[mailboxes]'") from None
     assert conf.gates is not None
-    return GateRoom(conf.database.parent, conf.gates, wake, gone)
+    return GateRoom(conf.database.parent, conf.gates, wake, gone, settings.mailbox_poll / 1000)
 
 
 def _stored(store: NodeStore, users: list[str]) -> tuple[dict[str, dict[str, StoredBox]], dict[str, str]]:

@@ -74,8 +74,11 @@ class GateKeeper(Protocol):
     def follow_user(self, user: str, folder: bytes) -> None:
         """A folder in which mailboxes of a user come and go is to be watched."""
 
-    def open(self, gate: bytes) -> None:
-        """The gate in this folder is about to be opened: who reads the lock file is no news from now on."""
+    def gone(self, box: str) -> None:
+        """A mailbox is not here any more."""
+
+    def open(self, box: str, gate: bytes) -> None:
+        """The gate in this mailbox's folder is about to be opened: who reads the lock file is no news from now on."""
 
     def shut(self, gate: bytes) -> None:
         """It is shut."""
@@ -187,7 +190,7 @@ class MaildirStore:
         if order.work is GateWork.LOOK:
             return box.look(look)
         if order.work is GateWork.OPEN:
-            self._keeper.open(box.folder)
+            self._keeper.open(order.box, box.folder)
             box.open_gate(order.uidnext)
             return None
         self._keeper.follow(order.box, box.folder)
@@ -347,7 +350,10 @@ class MaildirStore:
             self._lock.take(folder)
             self._lock.release(folder)
             self._keeper.follow(guid.decode(), folder)
-            (self._keeper.shut if self._lock.is_shut(folder) else self._keeper.open)(folder)
+            if self._lock.is_shut(folder):
+                self._keeper.shut(folder)
+            else:
+                self._keeper.open(guid.decode(), folder)
 
     def _change_boxes(self, user: str, boxes: UserBoxes, work: Work) -> None:
         self._open.pop((user, work.box.encode()), None)
@@ -359,6 +365,7 @@ class MaildirStore:
                 self._follow_renamed(boxes, work.box.encode())
             case RemoveBox() if self._keeper is not None:
                 boxes.remove_unless_mail(work.box.encode())
+                self._keeper.gone(work.box)
             case RemoveBox():
                 boxes.remove(work.box.encode())
             case SubscribeBox():

@@ -141,6 +141,8 @@ async def test_one_commit_serves_all_that_came(tmp_path: Path) -> None:
 class FakeWatch:
     """Tells what it was given; `asked`: whose lock files it was asked to pass over, each time."""
 
+    unwatched = 0
+
     def __init__(self) -> None:
         self.seen: list[tuple[str, Seen]] = []
         self.asked: list[list[str]] = []

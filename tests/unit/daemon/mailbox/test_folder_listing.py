@@ -37,6 +37,7 @@ class Told:
     def __init__(self) -> None:
         self.followed: list[bytes] = []
         self.users: list[bytes] = []
+        self.lost: list[str] = []
         self.gates: dict[bytes, bool] = {}
 
     def follow(self, box: str, folder: bytes) -> None:
@@ -45,7 +46,10 @@ class Told:
     def follow_user(self, user: str, folder: bytes) -> None:
         self.users.append(folder)
 
-    def open(self, gate: bytes) -> None:
+    def gone(self, box: str) -> None:
+        self.lost.append(box)
+
+    def open(self, box: str, gate: bytes) -> None:
         self.gates[gate] = True
 
     def shut(self, gate: bytes) -> None:
