@@ -169,6 +169,7 @@ class Gates:
         """Mailboxes where flags are changed that are to be changed back (aligning.py): they are not compared now."""
         self._unlooked: Final[set[str]] = set()
         """Mailboxes of before the start, where a Dovecot may have done what nobody knows of."""
+        self._is_unwatched = False
         self.news: int = 0
         """The number of the last thing that the file system told."""
         self._apart_at = float("inf")
@@ -235,6 +236,12 @@ class Gates:
             # It may be looked at, or shut, at once. A gate is opened in another round, when its LOCK is on disk.
             self._review_open(gate, now)
         self._active.add(box)
+
+    def unwatched(self, count: int) -> None:
+        """Of so many mailboxes and users the file system tells nothing, and what is told of them is made up in turn."""
+        if count and not self._is_unwatched:
+            self._core.note("watches_run_out", f"{count} folders or more")
+        self._is_unwatched = count > 0
 
     def worked(self, works: Sequence[Work], now: float) -> None:
         """Works were done: mailboxes came or went."""

@@ -112,7 +112,6 @@ class Driver:
         self.node: Final = node
         self.lag: Final = Lag()
         self.rounds = 0
-        self._is_unwatched_told = False
         self.rows: Final = rows
         self._workers: Final = workers
         self._standing: Final = StandingUsers(rows, hearers, now)
@@ -234,10 +233,7 @@ class Driver:
         gates, folders = self.node.gates, self.node.folders
         if gates is None or folders is None or self._watch is None or self._owing is None or not self.is_settled:
             return
-        unwatched = self._watch.unwatched
-        if unwatched and not self._is_unwatched_told:
-            self.node.core.note("watches_run_out", f"{unwatched} folders or more")
-        self._is_unwatched_told = unwatched > 0
+        gates.unwatched(self._watch.unwatched)
         for user in self._watch.take_users():
             folders.seen(user, self._now())
         self._tell_seen(gates, self._watch.take([]))

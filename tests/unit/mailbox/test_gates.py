@@ -54,6 +54,14 @@ def test_a_mailbox_that_went_holds_nothing_back() -> None:
     assert rig.node.mastering.may_clear()
 
 
+def test_that_folders_are_not_watched_is_told_once_each_time() -> None:
+    rig = Rig()
+    rig.node.core.notices()
+    for count in (0, 2, 3, 0, 1):
+        rig.gates.unwatched(count)
+    assert [str(each.about) for each in rig.node.core.notices()] == ["2 folders or more", "1 folders or more"]
+
+
 def test_who_waits_at_a_gate_gets_it_opened() -> None:
     rig = Rig()
     assert rig.see(READS) == [GateWork.OPEN] and rig.state() is GateState.OPEN
