@@ -71,7 +71,19 @@ def test_with_a_witness_one_of_two_goes_on_and_its_uids_stay(lab: Lab) -> None:
         assert [now[uid] for uid in given] == [f"{other}-{number}" for number in range(3)], "their UIDs stay"
 
 
-@pytest.mark.parametrize("fault", [Proxy.stall, Proxy.half_close], ids=["stalls", "is half closed"])
+def up(proxy: Proxy) -> None:
+    """What b says does not reach a."""
+    proxy.stall("up")
+
+
+def down(proxy: Proxy) -> None:
+    """What a says does not reach b."""
+    proxy.stall("down")
+
+
+@pytest.mark.parametrize(
+    "fault", [Proxy.stall, up, down, Proxy.half_close], ids=["stalls", "up", "down", "half closed"]
+)
 def test_a_link_that_fails_without_being_cut(lab: Lab, fault: Callable[[Proxy], None]) -> None:
     with dovecot_pair(lab) as pair:
         first = append(pair.imap("a"), text("first"))

@@ -54,8 +54,8 @@ class Proxy:
         self.passed = {"up": 0, "down": 0}
         self._cut_after: dict[str, int] = {}
         self._refusing = False
-        self._flowing = threading.Event()
-        self._flowing.set()
+        self._flowing = {direction: threading.Event() for direction in DIRECTIONS}
+        self._flow()
         self._open: list[Passage] = []
         self._admitted: int | None = None
         self._untold: str | None = None
@@ -76,7 +76,7 @@ class Proxy:
         with suppress(OSError):
             self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()
-        self._flowing.set()
+        self._flow()
         self.cut()
 
     def cut_after(self, count: int, direction: str) -> None:
@@ -89,7 +89,11 @@ class Proxy:
         self._cut_after.clear()
         self._refusing = False
         self._admitted = None
-        self._flowing.set()
+        self._flow()
+
+    def _flow(self) -> None:
+        for flowing in self._flowing.values():
+            flowing.set()
 
     def cut(self, channel: str | None = None) -> None:
         """Both sides of every connection, or of those of that channel, are closed now."""
@@ -137,9 +141,10 @@ class Proxy:
         self.shut_the_door()
         self.cut()
 
-    def stall(self) -> None:
-        """Connections stay open and pass nothing, until healed."""
-        self._flowing.clear()
+    def stall(self, *directions: str) -> None:
+        """Connections stay open and pass nothing in these directions, or in both, until healed."""
+        for direction in directions or DIRECTIONS:
+            self._flowing[direction].clear()
 
     def half_close(self) -> None:
         """The masters' side says it will send no more; the replicas' bytes still pass."""
@@ -183,7 +188,7 @@ class Proxy:
         passed = 0
         try:
             while data := source.recv(CHUNK):
-                self._flowing.wait()
+                self._flowing[direction].wait()
                 if direction == "up" and passed < CHUNK and RDB_MARK in data:
                     passage.channel = RDB
                 limit = self._cut_after.get(direction)
