@@ -30,6 +30,7 @@ from pyrepl.mailbox.store import (
     MendMessage,
     MoveMessage,
     Outcome,
+    RaiseNext,
     RemoveBox,
     RemoveMessage,
     SetFlags,
@@ -167,7 +168,7 @@ class Core:
             self.rows.put_message(row._replace(uid=UNPLACED))
             self.unsettled.add(work.box)
 
-    def want(self, work: MakeBox | RemoveBox | SetFlags) -> None:
+    def want(self, work: MakeBox | RemoveBox | SetFlags | RaiseNext) -> None:
         """A work that makes the store what the rows are already."""
         self._add_works([work])
 

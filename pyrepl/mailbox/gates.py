@@ -37,7 +37,7 @@ from pyrepl.mailbox.mastering import Mastering
 from pyrepl.mailbox.rows import BoxRow
 from pyrepl.mailbox.saving import Saving
 from pyrepl.mailbox.sending import Counted
-from pyrepl.mailbox.store import MakeBox, RemoveBox, Work
+from pyrepl.mailbox.store import MakeBox, RaiseNext, RemoveBox, Work
 from pyrepl.mailbox.tracker_states import Phase
 from pyrepl.mailbox.verbs import Lock
 from pyrepl.mailbox.words import APART, Token
@@ -170,6 +170,8 @@ class Gates:
         self._unlooked: Final[set[str]] = set()
         """Mailboxes of before the start, where a Dovecot may have done what nobody knows of."""
         self._is_unwatched = False
+        self._is_parted = False
+        """Gives the store of a node that is apart UIDs of its own?"""
         self.news: int = 0
         """The number of the last thing that the file system told."""
         self._apart_at = float("inf")
@@ -338,9 +340,22 @@ class Gates:
             self._review(gate, now)
             if gate.state is GateState.SHUT and gate.again_at == float("inf"):
                 self._active.discard(guid)
+        if not self._has_lock_files:
+            self._part_uids(now)
+
+    def _part_uids(self, now: float) -> None:
+        """A Dovecot that nothing keeps from giving out UIDs gives out its node's own from now on, when the node is
+        apart for more than a moment: what others save meanwhile has other ones, so that those of one side stay."""
+        is_due = now >= self._apart_at + PATIENCE_S
+        if is_due and not self._is_parted:
+            token = Token(self._mastering.root.epoch, APART)
+            for box in self.boxes():
+                self._core.want(RaiseNext(box.user, box.guid, self._mastering.first_uid(box, token)))
+        self._is_parted = is_due
 
     def next_deadline(self, now: float) -> float:
-        at = float("inf")
+        is_parting = not self._has_lock_files and not self._is_parted
+        at = self._apart_at + PATIENCE_S if is_parting else float("inf")
         for guid in self._active:
             gate = self._gates[guid]
             at = min(at, gate.again_at)

@@ -117,6 +117,11 @@ def moved_of_folders(pair: DovecotPair, a: imaplib.IMAP4, b: imaplib.IMAP4) -> N
     assert list(pair.wait_equal(pair.imap("a", "New"), pair.imap("b", "New"))) == [1]
 
 
+def has_own_uids(pair: DovecotPair, node: str) -> bool:
+    _, [said] = pair.dovecots[node].imap(USER).status("INBOX", "(UIDNEXT)")
+    return int(re.findall(rb"UIDNEXT (\d+)", said)[0]) > 1000
+
+
 @pytest.mark.matrix
 def test_half_a_minute_apart_with_sdbox(lab: Lab) -> None:
     mails = 50
@@ -127,6 +132,8 @@ def test_half_a_minute_apart_with_sdbox(lab: Lab) -> None:
         wait_until("b has them", lambda: list(shown(two)) == [kept, flagged, gone])
         wait_folders(pair, "b", {"INBOX", "Work"})
         part(pair)
+        for node in "ab":
+            wait_until(f"{node} gives out UIDs of its own", partial(has_own_uids, pair, node))
         end = time.monotonic() + 30
         given: dict[str, dict[int, str]] = {"a": {}, "b": {}}
         for number in range(mails):

@@ -15,7 +15,7 @@ from pyrepl.mailbox.mastering import MasteringOptions
 from pyrepl.mailbox.members import Member, Members
 from pyrepl.mailbox.node import Node, NodeOptions
 from pyrepl.mailbox.sending import Notice
-from pyrepl.mailbox.store import AddMessage, SetFlags
+from pyrepl.mailbox.store import AddMessage, RaiseNext, SetFlags
 from pyrepl.mailbox.tracker import TrackerOptions
 from pyrepl.mailbox.verbs import Create, Save
 from pyrepl.mailbox.words import Box
@@ -38,6 +38,7 @@ class Rig:
         self.orders: list[GateOrder] = []
         self.notices: list[Notice] = []
         self.saved: list[Save] = []
+        self.raised: list[RaiseNext] = []
         mastering = MasteringOptions(tracker=TrackerOptions(accept=accept))
         self.options = NodeOptions(mastering, expunge_guard=3, has_lock_files=has_lock_files)
         self.rows = MemoryRows()
@@ -68,6 +69,7 @@ class Rig:
         works = [*core.works(), *core.removals()]
         assert not any(isinstance(work, AddMessage | SetFlags) for work in works), "what Dovecot did is there already"
         self.gates.worked(works, self.now)
+        self.raised += [work for work in works if isinstance(work, RaiseNext)]
         self.notices += core.notices()
         self.orders += orders
         core.sends()

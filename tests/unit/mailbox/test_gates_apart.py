@@ -10,6 +10,7 @@ from pyrepl.mailbox.gates import (
     RETRY_S,
     GateWork,
 )
+from pyrepl.mailbox.store import RaiseNext
 from pyrepl.mailbox.verbs import Renumber, Save
 from pyrepl.mailbox.words import APART, Token
 from tests.unit.mailbox.gate_rig import GUID, READS, Rig, mail
@@ -39,6 +40,16 @@ def test_who_is_apart_for_a_moment_lets_clients_wait() -> None:
     assert rig.state() is GateState.SHUT
     rig.run(2 + RETRY_S)
     assert rig.state() is GateState.OPEN
+
+
+def test_a_store_without_lock_files_gives_out_uids_of_its_own_when_it_is_apart_for_good() -> None:
+    rig = Rig("abc", is_root=False, has_lock_files=False)
+    rig.run(PATIENCE_S - 1)
+    assert rig.raised == []
+    due = rig.gates.next_deadline(rig.now)
+    assert rig.now < due < rig.now + 2
+    rig.run(10)
+    assert rig.raised == [RaiseNext("alice", GUID, 100_001)], "once for each time that it is apart"
 
 
 def test_without_a_majority_it_stays_shut_if_so_configured() -> None:
