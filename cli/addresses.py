@@ -24,6 +24,10 @@ class Target(NamedTuple):
     user: str = ""
     password: str = ""
 
+    @property
+    def address(self) -> Address:
+        return Address(self.host, self.port)
+
     def __repr__(self) -> str:
         return f"Target({self.host!r}, {self.port!r}, tls={self.tls!r}, ...)"
 

@@ -22,7 +22,7 @@ from .mailbox import mailbox
 from .metrics.command import metrics
 from .pages import OK, TROUBLE
 from .tail.command import tail
-from .tls_options import default_context, tls_options
+from .tls_options import context_of, tls_options
 
 _PASS_ON: Final[dict[str, Any]] = {"ignore_unknown_options": True, "help_option_names": ["-h", "--help"]}
 _CONFIG = click.option(
@@ -123,16 +123,12 @@ def status(
     target = parse_target(address)
     if target is None:
         raise click.BadParameter(EXPECTED, param_hint="HOST:PORT")
-    if target.tls and tls is None:
-        tls = default_context()
-    from pyrepl.address import Address
-
     from . import status as screen
     from .asking import Credentials, Way
 
     credentials = Credentials(user or target.user, password or target.password)
-    start = Address(target.host, target.port)
-    options = screen.Options(start, Way(credentials, tls), timeout_s, max_lag_s, as_json)
+    way = Way(credentials, context_of(target, tls))
+    options = screen.Options(target.address, way, timeout_s, max_lag_s, as_json)
     sys.exit(screen.watch(options) if watch else screen.show(options))
 
 

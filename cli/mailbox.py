@@ -17,12 +17,12 @@ from .addresses import EXPECTED, Target, parse_imap, parse_target
 from .helping import TaskGroup
 from .login_options import login_options
 from .pages import INTERRUPTED, OK, TROUBLE, UNREACHABLE
-from .tls_options import default_context, tls_options
+from .tls_options import context_of, tls_options
 
 if TYPE_CHECKING:
     from .asking import Way
     from .imap.mail import ImapMail
-    from .mailbox_compare import Mail, NodeMail
+    from .mailbox_compare import Mail
 
 
 @click.group(cls=TaskGroup)
@@ -49,19 +49,16 @@ def status(
     """Show how the members are, as the node with the Redis port HOST:PORT sees them."""
     import asyncio
 
-    from pyrepl.address import Address
-
     from .asking import Unreachable, reply_of
 
     target = parse_target(address)
     if target is None:
         raise click.BadParameter(EXPECTED, param_hint="HOST:PORT")
-    way, name = _way(target, user, password, tls), str(Address(target.host, target.port))
-    asked = reply_of(Address(target.host, target.port), way, timeout_s, b"MAILBOX", b"STATUS")
+    asked = reply_of(target.address, _way(target, user, password, tls), timeout_s, b"MAILBOX", b"STATUS")
     try:
         found = _document(asyncio.run(asked))
     except Unreachable as error:
-        click.echo(f"{name}: {error}", err=True)
+        click.echo(f"{target.address}: {error}", err=True)
         sys.exit(UNREACHABLE)
     click.echo(json.dumps(found, indent=2) if as_json else _table(found))
     sys.exit(TROUBLE if _is_in_trouble(found) else OK)
@@ -157,6 +154,8 @@ def _mails(
     addresses: list[str], only: str, user: str, password: str, timeout_s: float, tls: ssl.SSLContext | None
 ) -> list[Mail]:
     """The mailboxes at each address. Raises what click shows."""
+    from .mailbox_compare import NodeMail
+
     imap = [parse_imap(text) for text in addresses]
     mails: list[Mail] = []
     for text, dovecot in zip(addresses, imap, strict=True):
@@ -168,27 +167,17 @@ def _mails(
             raise click.BadParameter(f"{EXPECTED}; or imap://USER@HOST", param_hint="ADDRESS")
         # Beside a Dovecot options are for that: who logs in there has mail, and is no user of the node.
         way = _way(node, "", "", tls if node.tls else None) if any(imap) else _way(node, user, password, tls)
-        mails.append(_node_mail(node, way, timeout_s))
+        mails.append(NodeMail(node.address, way, timeout_s))
     return mails
-
-
-def _node_mail(target: Target, way: Way, timeout_s: float) -> NodeMail:
-    from pyrepl.address import Address
-
-    from .mailbox_compare import NodeMail
-
-    return NodeMail(Address(target.host, target.port), way, timeout_s)
 
 
 def _imap_mail(
     target: Target, only: str, user: str, password: str, timeout_s: float, tls: ssl.SSLContext | None
 ) -> ImapMail:
     """Raises UsageError where it is not clear who logs in."""
-    from pyrepl.address import Address
-
     from .imap.mail import ImapMail
 
-    way, address = _way(target, user, password, tls), Address(target.host, target.port)
+    way, address = _way(target, user, password, tls), target.address
     name = way.credentials.user
     if not name:
         raise click.UsageError(f"{address}: whose mailboxes are compared? imap://USER@HOST says so, or --user")
@@ -204,7 +193,7 @@ def _way(target: Target, user: str, password: str, tls: ssl.SSLContext | None) -
     from .asking import Credentials, Way
 
     credentials = Credentials(target.user or user, target.password or password)
-    return Way(credentials, default_context() if target.tls and tls is None else tls)
+    return Way(credentials, context_of(target, tls))
 
 
 def _document(reply: Any) -> Any:

@@ -12,6 +12,7 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any, Final, Protocol, TypeAlias, final
 
 from pyrepl.address import Address
+from pyrepl.observability.event import one_line
 
 from .asking import Unreachable, Way, reply_of
 
@@ -107,7 +108,7 @@ async def _differences(one: Mail, other: Mail, only: str, tell: Callable[[str], 
     for user in sorted({only} if only else here | there):
         async for line in _of_user(one, other, user, user in here, user in there):
             found += 1
-            tell(_printable(line))
+            tell(one_line(line))
     return found
 
 
@@ -145,11 +146,6 @@ def _of_messages(one: str, here: dict[str, Named], other: str, there: dict[str, 
             yield f"{guid}: UID {mine['uid']} at {one}, {theirs['uid']} at {other}"
         if set(mine["flags"]) != set(theirs["flags"]):
             yield f"UID {mine['uid']} {guid}: {_flags(mine)} at {one}, {_flags(theirs)} at {other}"
-
-
-def _printable(line: str) -> str:
-    """One line, whatever names are in it."""
-    return "".join(each if each.isprintable() else each.encode("unicode_escape").decode() for each in line)
 
 
 def _flags(message: Named) -> str:

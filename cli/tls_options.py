@@ -12,6 +12,8 @@ import click
 
 from pyrepl.daemon.wires.tls_reasons import NO_TLS_REASONS, in_words
 
+from .addresses import Target
+
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 _FILE: Final = click.Path(exists=True, dir_okay=False)
@@ -54,6 +56,11 @@ def default_context(cacert: str | None = None) -> ssl.SSLContext:
     context = ssl.create_default_context(cafile=cacert)
     context.verify_flags &= ~ssl.VERIFY_X509_STRICT
     return context
+
+
+def context_of(target: Target, tls: ssl.SSLContext | None) -> ssl.SSLContext | None:
+    """What the options say; where they say nothing and the address means TLS, the default. None: no TLS."""
+    return default_context() if target.tls and tls is None else tls
 
 
 def _context(cacert: str | None, cert: str | None, key: str | None, *, insecure: bool) -> ssl.SSLContext:

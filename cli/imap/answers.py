@@ -12,10 +12,14 @@ import re
 from collections.abc import Sequence
 from typing import Final, TypeAlias, Union
 
+from pyrepl.observability.event import one_line
+
 Word: TypeAlias = Union[bytes, "Words", None]
 """An atom or a text; None for NIL; a list."""
 Words: TypeAlias = tuple[Word, ...]
 
+MOST_SHOWN: Final = 300
+"""Characters of an error."""
 MOST_DEPTH: Final = 8
 """Lists within lists, inclusive."""
 _WORD: Final = re.compile(rb' +|(\()|(\))|"((?:[^"\\]|\\.)*)"|([^\x00-\x20"()\x7f]+)')
@@ -26,7 +30,11 @@ _STATUS: Final = re.compile(rb"\* (OK|NO|BAD|BYE|PREAUTH)\b", re.IGNORECASE)
 
 
 class ImapError(Exception):
-    """A server says what no server should, or refuses; the text is for people."""
+    """A server says what no server should, or refuses; the text is for people, one line, and as long as one can be
+    read: the server chooses parts of it."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(one_line(text[:MOST_SHOWN]))
 
 
 def literal_size(line: bytes) -> int | None:

@@ -27,7 +27,6 @@ _HIDDEN: Final = frozenset({b"\\noselect", b"\\nonexistent"})
 """Attributes of names, in small letters, that are no mailboxes."""
 _NUMBER: Final = re.compile(rb"[0-9]{1,10}")
 _TO_ESCAPE: Final = re.compile(rb'(["\\])')
-_MOST_SHOWN: Final = 200
 Result = TypeVar("Result")
 
 
@@ -162,7 +161,7 @@ def _listed(answers: list[Words], kind: bytes) -> Iterator[tuple[frozenset[bytes
             continue
         attributes, separator, name = words[1:] if len(words) == 4 else (None, None, None)
         if not isinstance(attributes, tuple) or isinstance(separator, tuple) or not isinstance(name, bytes):
-            raise ImapError(f"expected a mailbox in {kind.decode()}, got {words[1:]!r}"[:_MOST_SHOWN])
+            raise ImapError(f"expected a mailbox in {kind.decode()}, got {words[1:]!r}")
         lowered = frozenset(each.lower() for each in attributes if isinstance(each, bytes))
         yield lowered, separator or b"", name.upper() if name.upper() == INBOX.encode() else name
 
@@ -193,7 +192,7 @@ def _fetched(answers: list[Words], asked: range, box: str) -> Iterator[Named]:
     for each in told.values():
         flags = each[b"FLAGS"]
         if not isinstance(flags, tuple):
-            raise ImapError(f"expected FLAGS of a message of {box}, got {flags!r}"[:_MOST_SHOWN])
+            raise ImapError(f"expected FLAGS of a message of {box}, got {flags!r}")
         shown = ["NIL" if flag is None else _text(flag) for flag in flags]
         kept = [flag for flag in shown if flag.lower() != "\\recent"]
         yield {"uid": _number(each[b"UID"]), "guid": _text(each[b"X-GUID"]), "flags": kept}
@@ -209,17 +208,17 @@ def _pairs(words: Words) -> Iterable[tuple[bytes, Word]]:
 def _number(word: Word) -> int:
     if isinstance(word, bytes) and _NUMBER.fullmatch(word):
         return int(word)
-    raise ImapError(f"expected a number, got {word!r}"[:_MOST_SHOWN])
+    raise ImapError(f"expected a number, got {word!r}")
 
 
 def _text(word: Word) -> str:
     if isinstance(word, bytes):
         return word.decode("utf-8", "backslashreplace")
-    raise ImapError(f"expected a text, got {word!r}"[:_MOST_SHOWN])
+    raise ImapError(f"expected a text, got {word!r}")
 
 
 def _quoted(name: bytes) -> bytes:
     """A name as a command has it. Names with line ends or 8 bits, which cannot be quoted, are no mailboxes' names."""
     if not name.isascii() or b"\r" in name or b"\n" in name or b"\0" in name:
-        raise ImapError(f"the name of a mailbox is not in modified UTF-7: {name!r}"[:_MOST_SHOWN])
+        raise ImapError(f"the name of a mailbox is not in modified UTF-7: {name!r}")
     return b'"' + _TO_ESCAPE.sub(rb"\\\1", name) + b'"'

@@ -20,7 +20,6 @@ MOST_ANSWER_BYTES: Final = 4 * 1024 * 1024
 """The longest answer to one command, inclusive: a server must not fill our memory."""
 MOST_LINE_BYTES: Final = 1024 * 1024
 """The longest line of it, inclusive."""
-_MOST_SHOWN: Final = 200
 
 
 @final
@@ -59,13 +58,15 @@ class ImapSession:
         if b"AUTH=PLAIN" not in able:
             raise ImapError("it takes no password by AUTHENTICATE PLAIN")
         name, password = way.credentials
-        said = f"{user if user != name else ''}\0{name}\0{password}".encode("utf-8", "surrogateescape")
+        proof = password.encode("utf-8", "surrogateescape")
+        said = f"{user if user != name else ''}\0{name}\0".encode("utf-8", "surrogateescape") + proof
+        answer = base64.b64encode(said)
         try:
-            await self.ask(b"AUTHENTICATE PLAIN", base64.b64encode(said))
+            await self.ask(b"AUTHENTICATE PLAIN", answer)
         except Refused as error:
             # A server may say again what it heard.
-            hidden = any(secret in str(error) for secret in (password, base64.b64encode(said).decode()) if secret)
-            why = "for a reason that has the password in it" if hidden else str(error)
+            is_secret = (proof and proof in error.line) or answer in error.line
+            why = "for a reason that has the password in it" if is_secret else str(error)
             raise ImapError(f"it does not let {name} in: {why}") from None
 
     async def ask(self, command: bytes, more: bytes | None = None) -> list[Words]:
@@ -141,7 +142,11 @@ class ImapSession:
 
 
 class Refused(ImapError):
-    """The answer to a command is NO or BAD."""
+    """The answer to a command is NO or BAD; `line` is all of it, but for the tag."""
+
+    def __init__(self, line: bytes) -> None:
+        super().__init__(_shown(line))
+        self.line: Final = line
 
 
 def _told(pieces: list[bytes]) -> Words:
@@ -158,9 +163,9 @@ def _check(line: bytes, tag: bytes) -> None:
     if said != tag or kind not in (b"OK", b"NO", b"BAD"):
         raise ImapError(f"expected the end of an answer, got {_shown(line)}")
     if kind != b"OK":
-        raise Refused(_shown(rest))
+        raise Refused(rest)
 
 
 def _shown(line: bytes) -> str:
     """A line of a server, for people."""
-    return line[:_MOST_SHOWN].decode("utf-8", "backslashreplace")
+    return line.decode("utf-8", "backslashreplace")

@@ -206,6 +206,8 @@ def inbox(what: str) -> dict[str, str]:
         (inbox("* LIST () NIL {4}\r\na\r\nb\r\n"), r"not in modified UTF-7"),
         ({"STATUS": "! BAD unknown X-GUID\r\n"}, r"asked about the mailbox INBOX it said BAD unknown X-GUID"),
         ({"STATUS": ""}, r"it tells no STATUS of the mailbox INBOX"),
+        ({"STATUS": "! NO \x1b[2J\x07\r\n"}, r"it said NO \\x1b\[2J\\x07$"),
+        (inbox(f'* LIST () "/" {"a/" * 5000}b\r\n* LIST () "." {"a." * 5000}b\r\n'), r"^it has two mailboxes.{1,300}$"),
         (
             {"STATUS": "* STATUS Other (X-GUID 1 UIDVALIDITY 5 UIDNEXT 6)\r\n"},
             r"it tells no STATUS of the mailbox INBOX",
