@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import ipaddress
+from typing import TypeAlias
+
+_Ip: TypeAlias = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 
 def is_unix(addr: str) -> bool:
@@ -18,10 +21,8 @@ def place_of(addr: str) -> bytes:
     address = _ip_of(addr)
     if address is None:
         return b""
-    if isinstance(address, ipaddress.IPv6Address):
-        mapped = address.ipv4_mapped
-        return address.packed[:8] if mapped is None else mapped.packed
-    return address.packed
+    address = _unmapped(address)
+    return address.packed[:8] if isinstance(address, ipaddress.IPv6Address) else address.packed
 
 
 def is_local(addr: str) -> bool:
@@ -38,12 +39,16 @@ def is_public(addr: str) -> bool:
     """Does it come from another network than one's own: neither this machine nor addresses that the Internet has none
     of (RFC 1918, 4193, 6598)?"""
     address = _ip_of(addr)
+    return address is not None and _unmapped(address).is_global
+
+
+def _unmapped(address: _Ip) -> _Ip:
+    """The IPv4 address that an IPv6 address stands for, if it stands for one."""
     mapped = address.ipv4_mapped if isinstance(address, ipaddress.IPv6Address) else None
-    found = mapped or address
-    return found is not None and found.is_global
+    return address if mapped is None else mapped
 
 
-def _ip_of(addr: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+def _ip_of(addr: str) -> _Ip | None:
     """The address in `ip:port` or `[ip6%zone]:port`; None if there is none."""
     try:
         return ipaddress.ip_address(addr.rpartition(":")[0].strip("[]").partition("%")[0])

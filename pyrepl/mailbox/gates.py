@@ -343,10 +343,15 @@ class Gates:
         if not self._has_lock_files:
             self._part_uids(now)
 
+    @property
+    def _patient_until(self) -> float:
+        """Until when it is not done as by one who is apart; infinity if the node is not."""
+        return self._apart_at + PATIENCE_S
+
     def _part_uids(self, now: float) -> None:
         """A Dovecot that nothing keeps from giving out UIDs gives out its node's own from now on, when the node is
         apart for more than a moment: what others save meanwhile has other ones, so that those of one side stay."""
-        is_due = now >= self._apart_at + PATIENCE_S
+        is_due = now >= self._patient_until
         if is_due and not self._is_parted:
             token = Token(self._mastering.root.epoch, APART)
             for box in self.boxes():
@@ -355,7 +360,7 @@ class Gates:
 
     def next_deadline(self, now: float) -> float:
         is_parting = not self._has_lock_files and not self._is_parted
-        at = self._apart_at + PATIENCE_S if is_parting else float("inf")
+        at = self._patient_until if is_parting else float("inf")
         for guid in self._active:
             gate = self._gates[guid]
             at = min(at, gate.again_at)
@@ -413,7 +418,7 @@ class Gates:
     def _hear(self, gate: Gate, now: float) -> None:
         """Was the LOCK granted, or refused?"""
         token = self._token(gate.box)
-        if token is not None and token.term == APART and now < self._apart_at + PATIENCE_S:
+        if token is not None and token.term == APART and now < self._patient_until:
             self._saving.unlock(CLIENT, gate.box, now)
         if self._saving.lock_of(CLIENT, gate.box) is None:
             gate.move(GateTrigger.REFUSED)

@@ -79,11 +79,21 @@ class Mastering:
         """The first UID that may be given out under a token."""
         place = self.members.place(self.core.name) if token.term == APART else MASTER
         uid = self.blocks.first(self.core.merger.least_uid(box), place)
+        self._tell_left(box, uid)
+        return uid
+
+    def some_uids(self, box: BoxRow, count: int) -> list[int]:
+        """The next `count` UIDs that a master may give out, or as many as are left."""
+        uids = self.blocks.some(self.core.merger.least_uid(box), MASTER, count)
+        self._tell_left(box, uids[-1] if uids else NO_UID)
+        return uids
+
+    def _tell_left(self, box: BoxRow, uid: int) -> None:
+        """Once, when few are left behind this UID of a mailbox, and when none is."""
         name = "" if uid < SHORT_UID else "uids_run_short" if uid < NO_UID else "uids_run_out"
         if name and self._uids_told.get(box.guid) != name:
             self._uids_told[box.guid] = name
             self.core.note(name, f"{box.user} {box.name}")
-        return uid
 
     # LOCK and UNLOCK
 

@@ -41,7 +41,6 @@ from pyrepl.mailbox.saving import Saving
 from pyrepl.mailbox.scrubbing import Scrubbing
 from pyrepl.mailbox.tasks import Fail
 from pyrepl.mailbox.telling import tell
-from pyrepl.mailbox.uids import MASTER
 from pyrepl.mailbox.uniting import Uniting
 from pyrepl.mailbox.verbs import (
     Ack,
@@ -373,9 +372,8 @@ class Node:
             return
         if box is None or not rows:
             return
-        uids = self.mastering.blocks.some(self.core.merger.least_uid(box), MASTER, len(rows))
+        uids = self.mastering.some_uids(box, len(rows))
         if not uids:
-            self.core.note("uids_run_out", f"{box.user} {box.name}")
             return
         rows = rows[: len(uids)]
         op = Renumber(

@@ -31,7 +31,7 @@ from pyrepl.mailbox.peer_link import PeerLink
 from pyrepl.mailbox.sending import Counted, Notice, Reply, Send
 from pyrepl.mailbox.talk import Came, Lost, Opened
 from pyrepl.mailbox.told import Row
-from pyrepl.mailbox.verbs import Command, Lock, Op
+from pyrepl.mailbox.verbs import Command, Lock, Op, Save
 from pyrepl.mailbox.words import Dot
 from pyrepl.observability import events
 from pyrepl.observability.telling.mailboxes import MailboxTeller
@@ -370,7 +370,8 @@ class Conns:
             node.core.reply(name, tag, No(reason=Reason.FAILED, why=why))
         else:
             node.hear_mail(name, tag, command, text, now)
-            if not node.may_read(name) and not conn.is_held:
+            # Nothing else of its own keeps a mail process from being read on.
+            if isinstance(command, Save) and command.uid and not conn.is_held and not node.may_read(name):
                 conn.hold(True)
                 self._until_read(conn, name, node)
 
