@@ -15,13 +15,19 @@ from tests.peers.lab import Lab, wait_until
 MAILS = 16
 
 
-def test_two_writers_and_nodes_that_are_killed(lab: Lab) -> None:
+def half_written(lab: Lab) -> tuple[MailboxCluster, Writer, Writer]:
+    """Three nodes, and writers on two of them of which one has written half."""
     cluster = MailboxCluster(lab)
     cluster.start("a", "b", "c")
     cluster.client("a").create(USER, "INBOX")
     cluster.client("b").check()
     one, two = Writer(cluster.client("a"), "a", MAILS), Writer(cluster.client("b"), "b", MAILS)
     one.half()
+    return cluster, one, two
+
+
+def test_two_writers_and_nodes_that_are_killed(lab: Lab) -> None:
+    cluster, one, two = half_written(lab)
     cluster.nodes["c"].kill()
     one.join()
     two.join()
@@ -43,12 +49,7 @@ def test_two_writers_and_nodes_that_are_killed(lab: Lab) -> None:
 
 
 def test_all_nodes_are_killed_at_once(lab: Lab) -> None:
-    cluster = MailboxCluster(lab)
-    cluster.start("a", "b", "c")
-    cluster.client("a").create(USER, "INBOX")
-    cluster.client("b").check()
-    one, two = Writer(cluster.client("a"), "a", MAILS), Writer(cluster.client("b"), "b", MAILS)
-    one.half()
+    cluster, one, two = half_written(lab)
     for node in cluster.nodes.values():
         node.kill()
     one.join()

@@ -218,42 +218,25 @@ service anvil {{
 service stats {{
   chroot =
 }}
-service imap-login {{
-  chroot =
-  inet_listener imap {{
-    port = {self.imap_port}
-  }}
-  inet_listener imaps {{
-    port = 0
-  }}
-}}
+{_login("imap", self.imap_port)}
 service lmtp {{
   inet_listener lmtp {{
     port = {self.lmtp_port}
   }}
 }}
-{self._pop3() if self._root is None else ""}
+{_login("pop3", self.pop3_port) if self._has_pop3 else ""}
 {self._settings}
 """
 
-    def _pop3(self) -> str:
-        return f"""
-service pop3-login {{
-  chroot =
-  inet_listener pop3 {{
-    port = {self.pop3_port}
-  }}
-  inet_listener pop3s {{
-    port = 0
-  }}
-}}
-"""
+    @property
+    def _has_pop3(self) -> bool:
+        return self._root is None
 
     def _of_2_3(self) -> str:
         """What 2.4 says otherwise: where mail is, who may log in, and how."""
         layout = ":LAYOUT=fs" if self.layout == "fs" else ""
         return f"""
-protocols = imap lmtp {"pop3" if self._root is None else ""}
+protocols = imap lmtp {"pop3" if self._has_pop3 else ""}
 disable_plaintext_auth = no
 mail_location = maildir:{self.maildirs}/%u{layout}
 passdb {{
@@ -274,7 +257,7 @@ dovecot_storage_version = 2.4.0
 protocols {{
   imap = yes
   lmtp = yes
-  pop3 = {"yes" if self._root is None else "no"}
+  pop3 = {"yes" if self._has_pop3 else "no"}
 }}
 auth_allow_cleartext = yes
 mail_driver = {self.driver}
@@ -292,3 +275,16 @@ userdb static {{
   }}
 }}
 """
+
+
+def _login(protocol: str, port: int) -> str:
+    """The service that lets clients in by a protocol, on this port and without TLS."""
+    return f"""service {protocol}-login {{
+  chroot =
+  inet_listener {protocol} {{
+    port = {port}
+  }}
+  inet_listener {protocol}s {{
+    port = 0
+  }}
+}}"""
