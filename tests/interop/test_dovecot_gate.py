@@ -13,7 +13,7 @@ from pyrepl.daemon.mailbox.uidlist_lock import GATE_S
 from tests.fault.mailbox_cluster import USER
 from tests.interop.dovecot_pair import append, dovecot_pair, shown
 from tests.interop.test_dovecot_apart import has_mails
-from tests.peers.lab import Lab, wait_until
+from tests.peers.lab import Lab, adopting, wait_until
 
 TEXT = b"Subject: one\r\n\r\nline\r\n"
 
@@ -115,9 +115,11 @@ def test_a_daemon_that_is_killed_with_its_keeper_loses_nothing(lab: Lab) -> None
             return bool(keepers)
 
         wait_until("the gate of a is shut", is_shut)
-        pair.cluster.nodes["a"].kill()
-        for keeper in keepers:
-            os.kill(keeper, signal.SIGKILL)
+        with adopting():
+            pair.cluster.nodes["a"].kill()
+            for keeper in keepers:
+                os.kill(keeper, signal.SIGKILL)
+                os.waitpid(keeper, 0)
         mails = {"first"}
         for number in range(3):
             for session, node in ((one, "a"), (two, "b")):

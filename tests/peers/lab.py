@@ -14,8 +14,8 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
@@ -41,6 +41,7 @@ COMMON: Final[dict[str, str]] = {
 
 _libc: Final = ctypes.CDLL(None)
 _PR_SET_PDEATHSIG: Final = 1
+_PR_SET_CHILD_SUBREAPER: Final = 36
 
 
 class LabError(AssertionError):
@@ -50,6 +51,18 @@ class LabError(AssertionError):
 def die_with_parent() -> None:
     """For a child, before its program runs: the kernel kills it when the parent ends, however that ends."""
     _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+@contextmanager
+def adopting() -> Iterator[None]:
+    """Who loses its parent meanwhile becomes a child of this process, and its pid is free as soon as this process has
+    waited for it. Otherwise the system's first process has to, and some of these take half a minute: a Dovecot counts
+    the owner of a lock file as alive until then."""
+    _libc.prctl(_PR_SET_CHILD_SUBREAPER, 1)
+    try:
+        yield
+    finally:
+        _libc.prctl(_PR_SET_CHILD_SUBREAPER, 0)
 
 
 def wait_until(what: str, condition: Callable[[], object], timeout_s: float = 60.0, every_s: float = 0.02) -> None:
