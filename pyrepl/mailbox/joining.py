@@ -30,7 +30,7 @@ from typing import Final, final
 from pyrepl.mailbox.boxes import view, works_between
 from pyrepl.mailbox.entries import Known
 from pyrepl.mailbox.flags import merged
-from pyrepl.mailbox.merging import Effects, Merger, Text, newest
+from pyrepl.mailbox.merging import Effects, Merger, Text, newest, with_creation
 from pyrepl.mailbox.rows import UNPLACED, BoxRow, GoneRow, MessageRow
 from pyrepl.mailbox.verbs import State
 from pyrepl.mailbox.words import Box, Dot, Stamp
@@ -197,9 +197,8 @@ def _new_box(state: State) -> BoxRow:
 
 
 def _joined_box(mine: BoxRow, state: State) -> BoxRow:
-    joined = mine._replace(deleted=mine.deleted or state.deleted)
-    if state.stamp > mine.name_stamp:
-        joined = joined._replace(name=state.box.text, name_stamp=state.stamp)
+    joined = with_creation(mine, state.box.text, state.stamp, state.created)
+    joined = joined._replace(deleted=mine.deleted or state.deleted)
     if (state.subscribed or NEVER) > mine.subscribed_stamp:
         joined = joined._replace(subscribed=state.is_subscribed, subscribed_stamp=state.subscribed or NEVER)
     return joined

@@ -24,7 +24,8 @@ class Journal:
     Invariant: numbers ascend without holes, since one is taken in the transaction in which its op is applied and kept.
 
     Rows that came by state may show what ops above the vector did. Until the vector covers these, they are `ahead`: an
-    op of ours may speak of what they brought, so others have to apply them first as well.
+    op of ours may speak of what they brought, so others have to apply them first as well. Each op says so, as who takes
+    our state jumps over those that have said it, and need not have all that is ahead here.
     """
 
     def __init__(self, rows: Rows, causal: Causal, origin: str) -> None:
@@ -42,7 +43,7 @@ class Journal:
         new = tuple(
             Dot(origin, seq)
             for origin, seq in sorted(held.items())
-            if origin != self.origin and self._told.get(origin, 0) < seq
+            if origin != self.origin and (self._told.get(origin, 0) < seq or origin in self.ahead)
         )
         self._told |= {dot.origin: dot.seq for dot in new}
         return op.replaced(at=at, after=new, modseq=modseq or self.next_modseq(op), tx="")

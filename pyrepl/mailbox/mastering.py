@@ -187,7 +187,9 @@ class Mastering:
         at = min(self.root.next_deadline(now), self.tracker.next_deadline())
         if self.tracker.has_lease:
             at = min(at, self.root.lease_end(now))
-        return min(at, self._ready_by)
+        if self._is_getting_ready:
+            at = min(at, self._ready_by)
+        return at
 
     # What follows
 
@@ -199,7 +201,7 @@ class Mastering:
         root = self.root
         self._review_epoch(now)
         self._review_lease(now)
-        if root.state is RootState.ROOT and not self.tracker.is_ready:
+        if self._is_getting_ready:
             self._review_ready(now)
         self.tracker.applied(self.core.causal.held, now)
         lost: list[Lost] = []
@@ -216,6 +218,11 @@ class Mastering:
         if root.row is not self._kept_row:
             self._kept_row = root.row
             self.core.rows.put_cluster(root.row._replace(origin=self.core.origin, is_fresh=root.is_fresh))
+
+    @property
+    def _is_getting_ready(self) -> bool:
+        """Does it wait, as the root, for what others hold?"""
+        return self.root.state is RootState.ROOT and not self.tracker.is_ready
 
     def _review_epoch(self, now: float) -> None:
         row = self.root.row

@@ -405,12 +405,15 @@ class Merger:
     # The list of mailboxes
 
     def _create(self, op: Create, effects: Effects) -> None:
-        if self.rows.box(op.id) is not None:
+        """Two nodes may find one mailbox beside their Dovecots, as after a crash or in a Maildir that was copied: the
+        older CREATE stands, and of the names the newer one."""
+        known = self.rows.box(op.id)
+        if known is not None and known.user != op.user:
             return
         before = view(self.rows, op.user)
         stamp = _stamp(op)
-        row = BoxRow(op.id, op.user, op.box.text, stamp, op.uidvalidity or 1, created_stamp=stamp)
-        self.rows.put_box(row)
+        row = known or BoxRow(op.id, op.user, op.box.text, stamp, op.uidvalidity or 1, created_stamp=stamp)
+        self.rows.put_box(with_creation(row, op.box.text, stamp, stamp))
         effects.works.extend(works_between(self.rows, op.user, before, view(self.rows, op.user)))
 
     def _change_list(self, box: BoxRow, op: Op, effects: Effects) -> None:
@@ -437,6 +440,12 @@ class Merger:
             if gone.modseq < landing.modseq and _covered(gone.dots, known):
                 # As for EXPUNGE: it may have been seen elsewhere.
                 self.rows.put_gone(gone._replace(modseq=landing.modseq))
+
+
+def with_creation(box: BoxRow, name: str, name_stamp: Stamp, created_stamp: Stamp) -> BoxRow:
+    """The row of a mailbox with what another node knows of how it came, and of its name."""
+    joined = box._replace(created_stamp=min(box.created_stamp, created_stamp))
+    return joined._replace(name=name, name_stamp=name_stamp) if name_stamp > box.name_stamp else joined
 
 
 def newest(dots: Iterable[Dot]) -> tuple[Dot, ...]:

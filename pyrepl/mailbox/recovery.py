@@ -73,7 +73,7 @@ def works_at_start(
     stored = {guid: _without_committed(rows, there, held) for guid, there in stored.items()}
     shown = view(rows, user)
     for guid in sorted(stored.keys() - shown.keys()):
-        _compare_unshown(rows, user, origin, guid, stored[guid], found)
+        _compare_unshown(rows, user, origin, guid, stored[guid], found, has_gates)
     for guid, (name, subscribed) in shown.items():
         box, there = rows.box(guid), stored.get(guid)
         assert box is not None
@@ -120,17 +120,23 @@ def _is_committed(rows: Rows, at: Dot, guid: str, held: dict[str, int]) -> bool:
     return not ops or any(guid in (op.__dict__.get("guid"), *op.__dict__.get("guids", ())) for op in ops)
 
 
-def _compare_unshown(rows: Rows, user: str, origin: str, guid: str, there: StoredBox, found: Recovery) -> None:
+def _compare_unshown(
+    rows: Rows, user: str, origin: str, guid: str, there: StoredBox, found: Recovery, has_gates: bool
+) -> None:
     """A mailbox that the rows do not show: what a crash left of a CREATE or DELETE, or another's.
 
     Clients have seen the UIDs of messages whose ops come again, perhaps in another order: such must not go and come.
     """
     gone = [name for name, has in there.messages.items() if _is_gone(rows, guid, name, has)]
     brought = {name: has.at for name, has in there.messages.items() if has.at is not None and name not in gone}
+    if has_gates:
+        # A folder that holds mail stays, as a client may have saved it: what was expunged goes first.
+        found.works.extend(RemoveMessage(user, guid, name) for name in gone)
     is_ours = there.is_new or rows.box(guid) is not None
     if not is_ours or len(gone) + len(brought) < len(there.messages):
         found.notices.append(Notice("mailbox_unknown", f"{user} {there.name}"))
     elif all(at.origin == origin for at in brought.values()):
+        found.works.extend(RemoveMessage(user, guid, name) for name in brought if has_gates)
         found.works.append(RemoveBox(user, guid))
     else:
         went = [name for name in there.messages if name not in brought or brought[name].origin == origin]

@@ -139,6 +139,11 @@ def test_names_and_subscriptions_by_stamp_and_a_deletion_stands() -> None:
     side.joiner.box(state_of(theirs._replace(name="New", name_stamp=Stamp(2, "b"), deleted=True)), side.effects)
     assert RenameBox("alice", BOX, "New") in side.effects.works
     assert RemoveBox("alice", BOX) not in side.effects.works, "it has a message that may be new to the other"
+    found = side.rows.box(BOX)
+    assert found is not None and found.created_stamp == Stamp(1, "a")
+    side.joiner.box(state_of(theirs._replace(created_stamp=Stamp(0, "b"))), side.effects)
+    found = side.rows.box(BOX)
+    assert found is not None and found.created_stamp == Stamp(0, "b"), "the older one stands"
     side.take("G1", {"a": 5})
     assert side.effects.works[-2:] == [RemoveMessage("alice", BOX, "G1"), RemoveBox("alice", BOX)]
 

@@ -53,6 +53,11 @@ def test_an_op_waits_for_what_rows_that_came_by_state_may_show() -> None:
     assert mine.vector() == (Dot("a", 3), Dot("b", 9)) and mine.seen() == (Dot("a", 3), Dot("b", 12), Dot("c", 1))
     made = mine.made(Store(user="alice", box=by_guid(ONE), guids=("G1",)))
     assert (made.after, made.modseq) == ((Dot("b", 12), Dot("c", 1)), 41), "above the flags that it shows"
+    mine.causal.add(made)
+    mine.causal.applied(made)
+    again = mine.made(Store(user="alice", box=by_guid(ONE), guids=("G1",)))
+    assert again.after == made.after, "who jumps over the first, and lacks what is ahead here, waits for it"
     mine.causal.held.update(b=12, c=1)
-    assert mine.seen() == (Dot("a", 3), Dot("b", 12), Dot("c", 1)) and mine.ahead == {}
+    assert mine.made(Store(user="alice", box=by_guid(ONE), guids=("G1",))).after == ()
+    assert mine.seen() == (Dot("a", 4), Dot("b", 12), Dot("c", 1)) and mine.ahead == {}
     assert Journal(mine.rows, Causal({"b": 11}), "a").ahead == {"b": 12, "c": 1}, "a restart knows it still"

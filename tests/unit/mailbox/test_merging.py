@@ -261,3 +261,18 @@ def test_a_message_that_was_saved_again_and_again_before_a_crash_does_not_go_bac
     assert {work.uid for work in effects.works if isinstance(work, AddMessage | MoveMessage)} == {3}
     row = merger.rows.message(GUID, "G1")
     assert row is not None and row.uid == 3 and not merger.kept
+
+
+def test_of_two_that_found_one_mailbox_the_older_create_stands_and_the_newer_name() -> None:
+    """As after a crash, or where a Maildir was copied: each node's CREATE has a stamp of its own."""
+    again = CREATE.replaced(box=Box("Work"), stamp=Stamp(4, "b"), at=Dot("b", 1))
+    rename = Rename(user="alice", box=BOX, to=Box("Old"), stamp=Stamp(4, "a"), at=Dot("a", 2), modseq=2)
+    boxes = set()
+    for order in permutations((CREATE, again, rename)):
+        if order.index(CREATE) < order.index(rename):
+            rows, effects = MemoryRows(), Effects()
+            for op in order:
+                Merger(rows, "x").apply(op, {}, effects)
+            boxes.add(rows.box(GUID))
+    [box] = boxes
+    assert box is not None and (box.name, box.name_stamp, box.created_stamp) == ("Work", Stamp(4, "b"), Stamp(1, "a"))

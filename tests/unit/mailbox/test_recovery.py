@@ -96,6 +96,21 @@ def test_a_uid_that_a_deleted_mailbox_showed_when_it_lived_again_is_passed_over(
     assert (found.works[0], found.passed) == (RemoveBox("alice", "g8"), {"g8": 7})
 
 
+def test_beside_a_dovecot_what_was_expunged_goes_before_its_mailbox() -> None:
+    """There a mailbox that holds mail is not removed."""
+    made = rows()
+    made.put_box(BoxRow("g8", "alice", "Gone", Stamp(1, "a"), 5, uidnext=7, deleted=True))
+    made.put_gone(GoneRow("g8", 5, "G5", (Dot("b", 1),), 1))
+    own, gone = Stored(7, (), Dot("a", 9)), Stored(5, ())
+    there = StoredBox("Gone", False, {"G5": gone, "G7": own})
+    found = works_at_start(made, "alice", "a", {"g8": there}, has_gates=True)
+    removed = [RemoveMessage("alice", "g8", "G5"), RemoveMessage("alice", "g8", "G7")]
+    assert found.works == [*removed, RemoveBox("alice", "g8")]
+    unknown = there._replace(messages={"G5": gone, "G6": Stored(6, ())})
+    found = works_at_start(made, "alice", "a", {"g8": unknown}, has_gates=True)
+    assert found.works == removed[:1], "a client saved the other one"
+
+
 def test_uids_that_the_store_has_given_out_are_passed_over() -> None:
     made = rows()
     made.put_box(BoxRow("g8", "alice", "Gone", Stamp(1, "a"), 5, uidnext=7, deleted=True))
