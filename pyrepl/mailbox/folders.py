@@ -29,7 +29,7 @@ from pyrepl.mailbox.gates import Gates
 from pyrepl.mailbox.journal_ops import by_guid
 from pyrepl.mailbox.maildir.layout import INBOX
 from pyrepl.mailbox.rows import BoxRow
-from pyrepl.mailbox.store import MakeBox, RemoveBox, Work
+from pyrepl.mailbox.store import Ended, MakeBox, Outcome, RemoveBox
 from pyrepl.mailbox.verbs import Create, Delete, Op, Rename, Subscribe, Unsubscribe
 from pyrepl.mailbox.words import Box, Dot, Vector
 
@@ -133,11 +133,13 @@ class Folders:
             self.allowed.add(box)
             self.seen(row.user, now)
 
-    def worked(self, works: Sequence[Work]) -> None:
-        """Works were done: a user may be new."""
-        for work in works:
+    def worked(self, ended: Sequence[Ended], now: float) -> None:
+        """Works were done: a user may be new, and a mailbox that was to go may be there still, as it holds mail."""
+        for work, result in ended:
             if isinstance(work, MakeBox) and work.user not in self._users:
                 self._users[work.user] = _User()
+            elif result.outcome is Outcome.HAS_MAIL:
+                self.seen(work.user, now)
 
     def orders(self, standing: Container[str], now: float) -> list[FolderOrder]:
         """What is to be listed now; each is to be told as done. `standing`: users whose files lag behind the rows."""

@@ -1,18 +1,20 @@
-"""The states of one mailbox's gate: the table says which trigger leads from which to which.
+"""One mailbox's gate: its states, of which the table says which trigger leads from which to which; what is asked of
+the store on the way; and what the file system tells.
 
 A gate is shut while this node owns the mailbox's `dovecot-uidlist.lock`, so that no Dovecot gives out a UID there; it
 is open while the node holds a LOCK of its own for whatever Dovecot does. A store without lock files has gates that are
 never opened: they are SHUT while nothing is to be looked at, and SHUTTING while something is.
 
-Not here: what is done on the way (gates.py).
+Not here: when what is done (gates.py).
 """
 
 from __future__ import annotations
 
 import enum
-from typing import Final
+from typing import Final, NamedTuple, final
 
 from pyrepl.machines import Table
+from pyrepl.mailbox.compare import FoundBox
 
 
 class GateState(enum.StrEnum):
@@ -72,3 +74,88 @@ GATE: Final[Table[GateState, GateTrigger]] = Table(
         (_S.OPEN, _T.CLOSE): _S.SHUTTING,
     },
 )
+
+
+class GateWork(enum.Enum):
+    """What the store is to do."""
+
+    SHUT = "shut"
+    """Take the lock file, keep it, and tell what is there."""
+    GLANCE = "glance"
+    """Tell what can be told without the lock file, which nobody has to wait for then."""
+    LOOK = "look"
+    """Take the lock file, tell what is there, and give it back."""
+    OPEN = "open"
+    """Let the next UID be at least `uidnext`, and remove the lock file."""
+
+
+class GateOrder(NamedTuple):
+    """One order. Of messages with a UID at or above `since`, and of those that are `wanted`, the texts are told, from
+    the lowest UID on as many as may be at once. `may_list`: those without a UID get one. Without `is_whole` it is
+    enough to tell what may have changed since the mailbox was told last."""
+
+    work: GateWork
+    user: str
+    box: str
+    since: int = 0
+    may_list: bool = False
+    uidnext: int = 0
+    is_whole: bool = True
+    wanted: frozenset[str] = frozenset()
+
+
+class GateResult(NamedTuple):
+    """How an order ended: `found` of SHUT, LOOK and GLANCE. `is_busy`: a Dovecot has the lock file; `why`: it
+    failed."""
+
+    found: FoundBox | None = None
+    is_busy: bool = False
+    why: str = ""
+
+
+class Seen(NamedTuple):
+    """What the file system told of one mailbox: somebody reads its lock file, released it, or brought mail."""
+
+    reads: bool = False
+    released: bool = False
+    brought: bool = False
+
+
+@final
+class Gate:
+    """One mailbox's. `again_at`: when to try again what could not be; infinity if nothing."""
+
+    def __init__(self, box: str) -> None:
+        self.box: Final = box
+        self.state = GateState.LOOSE
+        self.is_asked = False
+        """The order of this state was told, and has not ended."""
+        self.wanted: frozenset[str] = frozenset()
+        """New messages of which more has to be told."""
+        self.is_compared = False
+        """The rows have all that the store told last, so that it is enough to hear what has changed since."""
+        self.is_unsure = False
+        """The last glance left something open."""
+        self.has_changed = False
+        self.again_at = float("inf")
+        self.wanted_at = float("inf")
+        """Since when a Dovecot waits at it."""
+        self.enter_until = float("-inf")
+        self.idle_at = float("inf")
+        self.missing = 0
+        self.raised_to = 0
+        """What the next UID was raised to last."""
+        self.news = 0
+        """The number of the last thing that the file system told of it, or of its coming."""
+        self.asked_news = 0
+        """The number of the last thing that was told of any mailbox when the order of this state was."""
+        self.looked = 0
+        """All up to this number is in the rows, and has a UID."""
+        self.why = ""
+        """What was told of why it could not be shut, opened or looked at."""
+
+    def move(self, trigger: GateTrigger) -> None:
+        self._move(trigger)
+
+    def _move(self, trigger: GateTrigger) -> None:
+        self.state = GATE.after(self.state, trigger)

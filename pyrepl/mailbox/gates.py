@@ -23,21 +23,20 @@ keeps gates shut when the daemon is killed (its keeper).
 
 from __future__ import annotations
 
-import enum
 from collections.abc import Container, Sequence
-from typing import Final, NamedTuple, final
+from typing import Final, final
 
 from pyrepl.mailbox.boxes import is_visible, view
 from pyrepl.mailbox.codec import UNTAGGED
 from pyrepl.mailbox.compare import Difference, FoundBox, difference
 from pyrepl.mailbox.core import Core
-from pyrepl.mailbox.gate_states import GATE, GateState, GateTrigger
+from pyrepl.mailbox.gate_states import Gate, GateOrder, GateResult, GateState, GateTrigger, GateWork, Seen
 from pyrepl.mailbox.journal_ops import by_guid
 from pyrepl.mailbox.mastering import Mastering
 from pyrepl.mailbox.rows import BoxRow
 from pyrepl.mailbox.saving import Saving
 from pyrepl.mailbox.sending import Counted
-from pyrepl.mailbox.store import MakeBox, RaiseNext, RemoveBox, Work
+from pyrepl.mailbox.store import Ended, MakeBox, MoveMessage, Outcome, RaiseNext, RemoveBox
 from pyrepl.mailbox.tracker_states import Phase
 from pyrepl.mailbox.verbs import Lock
 from pyrepl.mailbox.words import APART, Token
@@ -54,94 +53,9 @@ MOST_WHOLE: Final = 2
 """Mailboxes that are compared as a whole at once: there may be thousands, and a node has to answer meanwhile."""
 IDLE_S: Final = 10.0
 """A gate at which nothing happened for so long is shut."""
-
-
 PATIENCE_S: Final = 3.0
 """So long a node is apart until its gates are opened all the same: clients can wait, and UIDs that were given out apart
 may have to change."""
-
-
-class GateWork(enum.Enum):
-    """What the store is to do."""
-
-    SHUT = "shut"
-    """Take the lock file, keep it, and tell what is there."""
-    GLANCE = "glance"
-    """Tell what can be told without the lock file, which nobody has to wait for then."""
-    LOOK = "look"
-    """Take the lock file, tell what is there, and give it back."""
-    OPEN = "open"
-    """Let the next UID be at least `uidnext`, and remove the lock file."""
-
-
-class GateOrder(NamedTuple):
-    """One order. Of messages with a UID at or above `since`, and of those that are `wanted`, the texts are told, from
-    the lowest UID on as many as may be at once. `may_list`: those without a UID get one. Without `is_whole` it is
-    enough to tell what may have changed since the mailbox was told last."""
-
-    work: GateWork
-    user: str
-    box: str
-    since: int = 0
-    may_list: bool = False
-    uidnext: int = 0
-    is_whole: bool = True
-    wanted: frozenset[str] = frozenset()
-
-
-class GateResult(NamedTuple):
-    """How an order ended: `found` of SHUT, LOOK and GLANCE. `is_busy`: a Dovecot has the lock file; `why`: it
-    failed."""
-
-    found: FoundBox | None = None
-    is_busy: bool = False
-    why: str = ""
-
-
-class Seen(NamedTuple):
-    """What the file system told of one mailbox: somebody reads its lock file, released it, or brought mail."""
-
-    reads: bool = False
-    released: bool = False
-    brought: bool = False
-
-
-@final
-class Gate:
-    """One mailbox's. `again_at`: when to try again what could not be; infinity if nothing."""
-
-    def __init__(self, box: str) -> None:
-        self.box: Final = box
-        self.state = GateState.LOOSE
-        self.is_asked = False
-        """The order of this state was told, and has not ended."""
-        self.wanted: frozenset[str] = frozenset()
-        """New messages of which more has to be told."""
-        self.is_compared = False
-        """The rows have all that the store told last, so that it is enough to hear what has changed since."""
-        self.is_unsure = False
-        """The last glance left something open."""
-        self.has_changed = False
-        self.again_at = float("inf")
-        self.wanted_at = float("inf")
-        """Since when a Dovecot waits at it."""
-        self.enter_until = float("-inf")
-        self.idle_at = float("inf")
-        self.missing = 0
-        self.news = 0
-        """The number of the last thing that the file system told of it, or of its coming."""
-        self.asked_news = 0
-        """The number of the last thing that was told of any mailbox when the order of this state was."""
-        self.looked = 0
-        """All up to this number is in the rows, and has a UID."""
-        self.why = ""
-        """What was told of why it could not be shut, opened or looked at."""
-
-    def move(self, trigger: GateTrigger) -> None:
-        self._move(trigger)
-
-    def _move(self, trigger: GateTrigger) -> None:
-        self.state = GATE.after(self.state, trigger)
 
 
 @final
@@ -169,6 +83,8 @@ class Gates:
         """Mailboxes where flags are changed that are to be changed back (aligning.py): they are not compared now."""
         self._unlooked: Final[set[str]] = set()
         """Mailboxes of before the start, where a Dovecot may have done what nobody knows of."""
+        self._awaiting: Final[set[str]] = set()
+        """Mailboxes with messages that were not compared, as their ops come again after a crash."""
         self._is_unwatched = False
         self._is_parted = False
         """Gives the store of a node that is apart UIDs of its own?"""
@@ -245,13 +161,16 @@ class Gates:
             self._core.note("watches_run_out", f"{count} folders or more")
         self._is_unwatched = count > 0
 
-    def worked(self, works: Sequence[Work], now: float) -> None:
-        """Works were done: mailboxes came or went."""
-        for work in works:
+    def worked(self, ended: Sequence[Ended], now: float) -> None:
+        """Works were done: mailboxes came or went. One that holds mail has its gate on: it may have given out UIDs that
+        nobody knows of. A message that was to be moved and is not there, Dovecot has expunged."""
+        for work, result in ended:
             if isinstance(work, MakeBox):
                 self._add(work.box)
-            elif isinstance(work, RemoveBox):
+            elif isinstance(work, RemoveBox) and result.outcome is Outcome.DONE:
                 self._drop(work.box, now)
+            elif isinstance(work, MoveMessage) and result.outcome is Outcome.NO_TEXT and work.box in self._gates:
+                self._look_again(self._gates[work.box], now)
 
     def follow(self, box: str) -> None:
         """A mailbox that was deleted has mail: what its clients did is to be compared."""
@@ -333,6 +252,8 @@ class Gates:
         is_apart = self._mastering.tracker.is_apart
         is_back = self._apart_at <= now and not is_apart
         self._apart_at = min(self._apart_at, now) if is_apart else float("inf")
+        if self._awaiting:
+            self._look_at_awaited(now)
         for guid in list(self._active) if self._active else ():
             gate = self._gates[guid]
             if is_back and gate.state is GateState.SHUT and gate.again_at < float("inf"):
@@ -342,6 +263,23 @@ class Gates:
                 self._active.discard(guid)
         if not self._has_lock_files:
             self._part_uids(now)
+
+    def _look_at_awaited(self, now: float) -> None:
+        """A Dovecot may have changed messages before their ops came again: none of that was compared."""
+        for guid in self._awaiting - self._core.merger.kept.keys():
+            self._awaiting.discard(guid)
+            if guid in self._gates:
+                self._look_again(self._gates[guid], now)
+
+    def _look_again(self, gate: Gate, now: float) -> None:
+        """All of a mailbox is to be compared. Where its gate is on its way, it will be in any case."""
+        gate.is_compared = False
+        if gate.state is GateState.SHUT:
+            gate.move(GateTrigger.LOOK)
+            gate.again_at = now
+            self._active.add(gate.box)
+        elif gate.state is GateState.OPEN:
+            gate.has_changed = True
 
     @property
     def _patient_until(self) -> float:
@@ -380,6 +318,7 @@ class Gates:
         if self._gates.pop(box, None) is not None:
             self._active.discard(box)
             self._unlooked.discard(box)
+            self._awaiting.discard(box)
             self.allowed.discard(box)
             self._saving.unlock(CLIENT, box, now)
 
@@ -397,7 +336,21 @@ class Gates:
         elif gate.state is GateState.OPENING:
             self._review_opening(gate, now)
         elif gate.state is GateState.OPEN:
+            self._keep_block(gate)
             self._review_open(gate, now)
+        elif gate.state in (GateState.LOOKING, GateState.SHUTTING):
+            self._keep_block(gate)
+
+    def _keep_block(self, gate: Gate) -> None:
+        """What came from elsewhere may have brought the next UID where others give them out: Dovecot is to go on where
+        this node does."""
+        box, token = self._core.rows.box(gate.box), self._token(gate.box)
+        if box is None or token is None:
+            return
+        uid = self._mastering.first_uid(box, token)
+        if uid > max(self._core.merger.least_uid(box), gate.raised_to):
+            self._core.want(RaiseNext(box.user, box.guid, uid))
+            gate.raised_to = uid
 
     def _is_arriving(self, box: str) -> bool:
         mine = self._mastering.tracker.boxes.get(box)
@@ -463,7 +416,8 @@ class Gates:
         work, token = _WORKS[gate.state], self._token(box.guid)
         if work is GateWork.OPEN:
             assert token is not None
-            return GateOrder(work, box.user, box.guid, uidnext=self._mastering.first_uid(box, token))
+            gate.raised_to = self._mastering.first_uid(box, token)
+            return GateOrder(work, box.user, box.guid, uidnext=gate.raised_to)
         gate.asked_news = self.news
         # The next UID of a gate that was not opened under this LOCK may be one that others give out.
         may_list = token is not None and gate.box not in self._unlooked
@@ -482,6 +436,7 @@ class Gates:
         token_found = token or Token(self._mastering.root.epoch, APART)
         awaited = self._core.merger.kept.get(box.guid, {})
         differs = difference(self._core.rows, box, found, token_found, guard, awaited)
+        (self._awaiting.add if awaited else self._awaiting.discard)(gate.box)
         gate.wanted = differs.late
         gate.is_compared = not (awaited or differs.missing or found.untold or differs.late)
         if not differs.late:

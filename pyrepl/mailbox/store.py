@@ -31,9 +31,11 @@ class Outcome(enum.Enum):
     DONE = "done"
     NO_TEXT = "no text"
     """The message's text is neither in the drop folder nor in another mailbox of the user: it is FETCHed, and the work
-    is told anew."""
+    is told anew. Of MoveMessage: the message is not there, as when a mail program has expunged it."""
     TOO_LOW = "too low"
     """The UID is below the next one, as somebody else gave it out: the message is kept aside, as with UID 0."""
+    HAS_MAIL = "has mail"
+    """Beside a Dovecot a mailbox that was to go holds mail, of which nobody may know yet: it stays."""
     FAILED = "failed"
     """The disk refused; nothing was done, and it is told again. No later work of this user was begun."""
     NOT_THERE = "not there"
@@ -75,7 +77,7 @@ class RenameBox(_Work):
 
 
 class RemoveBox(_Work):
-    """The mailbox goes with all that it holds."""
+    """The mailbox goes with all that it holds; beside a Dovecot only if it holds no message that clients see."""
 
 
 class SubscribeBox(_Work):

@@ -22,7 +22,7 @@ from pyrepl.daemon.mailbox.standing import RETRY_S, Refused, StandingUsers
 from pyrepl.daemon.mailbox.workers import Workers
 from pyrepl.mailbox.compare import FoundBox
 from pyrepl.mailbox.folders import FolderOrder, FolderResult
-from pyrepl.mailbox.gates import GateOrder, GateResult
+from pyrepl.mailbox.gate_states import GateOrder, GateResult
 from pyrepl.mailbox.store import Ended, RaiseNext, Result, StoredBox, Work
 
 MOST_AT_ONCE: Final = 50

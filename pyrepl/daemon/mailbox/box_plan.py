@@ -113,6 +113,8 @@ class BoxPlan:
         elif not present and source is not None:
             self.sources[index] = source
             self._add_entry(index, work.uid, guid, None, size_of(raw))
+        elif not present:
+            self.results[index] = Result(Outcome.NO_TEXT)
 
     def _add_entry(self, index: int, uid: int, guid: bytes, base: bytes | None, size: int | None) -> None:
         """The line of a UID: the one that a try before left, or a new one; none for a message that is to be aside."""

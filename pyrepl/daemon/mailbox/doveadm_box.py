@@ -116,7 +116,7 @@ class DoveadmBoxWorks:
             return self._stay(work, present)
         source = self._source(work, present)
         if source is None:
-            return _NO_TEXT if isinstance(work, AddMessage) else DONE
+            return _NO_TEXT
         if work.uid < self._next_uid:
             self._hide(work.guid, source, _all(present))
             return Result(Outcome.TOO_LOW, next_uid=self._next_uid)
@@ -131,7 +131,7 @@ class DoveadmBoxWorks:
             return DONE
         source = self._source(work, present)
         if source is None:
-            return _NO_TEXT if isinstance(work, AddMessage) else DONE
+            return _NO_TEXT
         self._hide(work.guid, source, _all(present))
         return DONE
 

@@ -35,7 +35,7 @@ from pyrepl.daemon.mailbox.work_batches import are_of_boxes, begin_flags, perfor
 from pyrepl.mailbox.compare import Found, FoundBox, Text
 from pyrepl.mailbox.copies import guid_of_copy
 from pyrepl.mailbox.folders import FolderOrder, FolderResult, FoundFolder, FoundFolders
-from pyrepl.mailbox.gates import GateOrder, GateResult
+from pyrepl.mailbox.gate_states import GateOrder, GateResult
 from pyrepl.mailbox.maildir.layout import INBOX, Layout
 from pyrepl.mailbox.maildir.text_sums import sums_of
 from pyrepl.mailbox.rows import UNPLACED

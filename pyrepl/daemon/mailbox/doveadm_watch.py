@@ -16,7 +16,7 @@ from typing import Final, NamedTuple, TypeAlias, final
 
 from pyrepl.daemon.mailbox.doveadm_mail import STATUS, DoveadmBox, parsed_boxes, parsed_names
 from pyrepl.daemon.mailbox.doveadm_program import DoveadmError, DoveadmProgram
-from pyrepl.mailbox.gates import Seen
+from pyrepl.mailbox.gate_states import Seen
 from pyrepl.mailbox.maildir.layout import Layout
 
 USERS: Final = ".pyrepl-users"

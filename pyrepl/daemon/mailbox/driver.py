@@ -35,7 +35,8 @@ from pyrepl.daemon.mailbox.scrubber import Scrubber
 from pyrepl.daemon.mailbox.sqlite_rows import SqliteRows
 from pyrepl.daemon.mailbox.standing import Refused, Standing, StandingUsers
 from pyrepl.daemon.mailbox.workers import Workers
-from pyrepl.mailbox.gates import Gates, GateWork, Seen
+from pyrepl.mailbox.gate_states import GateWork, Seen
+from pyrepl.mailbox.gates import Gates
 from pyrepl.mailbox.node import Node
 from pyrepl.mailbox.sending import Counted, Notice, Reply, Send
 from pyrepl.mailbox.store import Ended, Work
@@ -201,9 +202,8 @@ class Driver:
             await self._commit()
             self._owing.committed()
         if self.node.gates is not None and self.node.folders is not None:
-            done = [each.work for each in ended + removed]
-            self.node.gates.worked(done, self._now())
-            self.node.folders.worked(done)
+            self.node.gates.worked(ended + removed, self._now())
+            self.node.folders.worked(ended + removed, self._now())
         if ended and self._workers is not None:
             self._workers.settle([each.work for each in ended])
         self._hearers.unneeded(core.unneeded())

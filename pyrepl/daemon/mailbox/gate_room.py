@@ -19,7 +19,7 @@ from pyrepl.daemon.mailbox.keeper_link import KeeperLink
 from pyrepl.daemon.mailbox.message_files import Change
 from pyrepl.daemon.mailbox.name_watch import NameWatch
 from pyrepl.daemon.mailbox.unwatched import Unwatched
-from pyrepl.mailbox.gates import Seen
+from pyrepl.mailbox.gate_states import Seen
 
 
 @final

@@ -24,7 +24,7 @@ from inotify_simple import INotify, flags
 from pyrepl.daemon.mailbox.message_files import NEW
 from pyrepl.daemon.mailbox.uidlist_file import NAME as LIST
 from pyrepl.daemon.mailbox.uidlist_lock import NAME, STALE
-from pyrepl.mailbox.gates import Seen
+from pyrepl.mailbox.gate_states import Seen
 
 WATCHES: Final = 2
 """For one mailbox."""

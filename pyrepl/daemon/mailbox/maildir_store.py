@@ -36,7 +36,7 @@ from pyrepl.errors import CorruptData
 from pyrepl.mailbox.aligning import DRAFT, AlignOrder
 from pyrepl.mailbox.compare import FoundBox
 from pyrepl.mailbox.folders import FolderOrder, FolderResult
-from pyrepl.mailbox.gates import GateOrder, GateResult, GateWork
+from pyrepl.mailbox.gate_states import GateOrder, GateResult, GateWork
 from pyrepl.mailbox.maildir.layout import Layout
 from pyrepl.mailbox.rows import UNPLACED
 from pyrepl.mailbox.scrubbing import NOT_THERE, ScrubOrder, TextRead
@@ -295,11 +295,9 @@ class MaildirStore:
                 results = self._perform_in(user, boxes, box.encode(), own)
                 is_gone = results[-1].outcome is Outcome.FAILED and not boxes.has(box.encode())
                 return self._perform_without(user, boxes, box.encode(), own) if is_gone else results
-            for work in works:
-                self._change_boxes(user, boxes, work)
+            return [self._change_boxes(user, boxes, work) for work in works]
         except (*TROUBLE, NoKeeper) as error:
             return [failed(error)] * len(works)
-        return [DONE] * len(works)
 
     def _perform_in(self, user: str, boxes: UserBoxes, guid: bytes, works: list[BoxWork]) -> list[Result]:
         without = (work.guid for work in works if isinstance(work, AddMessage) and not work.text)
@@ -342,9 +340,9 @@ class MaildirStore:
         aside.load()
         return [without_box(work, aside, lambda add: self._find_text(user, guid, add)) for work in works]
 
-    def _follow_renamed(self, boxes: UserBoxes, guid: bytes) -> None:
-        """The gate goes along with its folder. A lock of ours that a client's rename took along goes. Raises OSError,
-        NotThere, NoKeeper, LockBusy."""
+    def _follow_moved(self, boxes: UserBoxes, guid: bytes) -> None:
+        """The gate goes along with its folder, or is shut there since it was made. A lock of ours that a client's
+        rename took along goes. Raises OSError, NotThere, NoKeeper, LockBusy."""
         if self._keeper is not None:
             folder = boxes.open(guid).folder
             self._lock.take(folder)
@@ -355,21 +353,24 @@ class MaildirStore:
             else:
                 self._keeper.open(guid.decode(), folder)
 
-    def _change_boxes(self, user: str, boxes: UserBoxes, work: Work) -> None:
+    def _change_boxes(self, user: str, boxes: UserBoxes, work: Work) -> Result:
         self._open.pop((user, work.box.encode()), None)
         match work:
             case MakeBox():
                 boxes.make(work)
+                self._follow_moved(boxes, work.box.encode())
             case RenameBox() if self._keeper is None or boxes.has(work.box.encode()):
                 boxes.rename(work.box.encode(), work.name)
-                self._follow_renamed(boxes, work.box.encode())
+                self._follow_moved(boxes, work.box.encode())
             case RemoveBox() if self._keeper is not None:
-                boxes.remove_unless_mail(work.box.encode())
+                if not boxes.remove_unless_mail(work.box.encode()):
+                    return Result(Outcome.HAS_MAIL)
                 self._keeper.gone(work.box)
             case RemoveBox():
                 boxes.remove(work.box.encode())
             case SubscribeBox():
                 boxes.subscribe(work.name, work.is_subscribed)
+        return DONE
 
     def _with_box(self, user: str, boxes: UserBoxes, guid: bytes, use: Callable[[OpenBox], T]) -> T:
         """Use an open mailbox; where its folder is another's by now, look for it once more."""

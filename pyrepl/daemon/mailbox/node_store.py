@@ -11,7 +11,7 @@ from typing import Protocol
 from pyrepl.daemon.mailbox.drop_folder import DropFolder
 from pyrepl.daemon.mailbox.fresh_texts import FreshTexts
 from pyrepl.mailbox.folders import FolderOrder, FolderResult
-from pyrepl.mailbox.gates import GateOrder, GateResult
+from pyrepl.mailbox.gate_states import GateOrder, GateResult
 from pyrepl.mailbox.store import MessageStore, Result, Work
 
 

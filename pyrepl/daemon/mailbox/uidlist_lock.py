@@ -100,6 +100,12 @@ class UidlistLock:
             self._acquire(path, self._gate_text)
         self._files.set_mtime(path, GATE_S)
 
+    def shut_new(self, folder: bytes) -> None:
+        """With gates, a mailbox that is being made has its gate shut before anybody sees it. Raises LockBusy,
+        OSError."""
+        if self._gate_text is not None:
+            self.shut(folder)
+
     def is_shut(self, folder: bytes) -> bool:
         """Is it kept? Raises OSError."""
         return self._is_kept(folder + b"/" + NAME)

@@ -102,19 +102,21 @@ class UserBoxes:
             self._move_locked(place.folder, target)
         self._folders.forget()
 
-    def remove_unless_mail(self, guid: bytes) -> None:
-        """As `remove`, but one that holds mail stays: beside a Dovecot, nobody may know of it yet."""
+    def remove_unless_mail(self, guid: bytes) -> bool:
+        """As `remove`, but one that holds mail stays, as beside a Dovecot nobody may know of it yet. Is it gone?"""
         place = self._folders.find(guid)
         if place is None:
             self.remove(guid)
-            return
+            return True
         path = self.path(place)
         self._lock.take(path)
         try:
-            if not self.has_mail(path):
+            has_mail = self.has_mail(path)
+            if not has_mail:
                 self.remove(guid)
         finally:
             self._lock.release(path)
+        return not has_mail
 
     def remove(self, guid: bytes) -> None:
         """The mailbox goes with all that it holds; what is gone already is well."""
@@ -193,13 +195,15 @@ class UserBoxes:
         self._folders.forget()
 
     def _complete(self, path: bytes, guid: bytes, uidvalidity: int, uidnext: int) -> None:
-        """Make a folder that is there a mailbox; uidlist comes last, as it is what makes it one."""
+        """Make a folder that is there a mailbox; uidlist comes last, as it is what makes it one. Until the node has the
+        mastership no Dovecot may give out a UID there, be it the first."""
         for name in SUBFOLDERS:
             with suppress(FileExistsError):
                 self._files.make_folder(path + b"/" + name)
         if path != self._folders.root:
             with suppress(FileExistsError):
                 self._files.write_new(path + b"/" + _MAILDIRFOLDER, b"")
+        self._lock.shut_new(path)
         self._files.sync(path)
         uidlist_file.create(self._files, path, uidvalidity, guid, uidnext)
 

@@ -19,7 +19,7 @@ from pyrepl.daemon.mailbox.maildir_store import TROUBLE
 from pyrepl.daemon.mailbox.node_store import NodeStore
 from pyrepl.daemon.mailbox.results import failed
 from pyrepl.mailbox.folders import FolderOrder, FolderResult
-from pyrepl.mailbox.gates import GateOrder, GateResult
+from pyrepl.mailbox.gate_states import GateOrder, GateResult
 from pyrepl.mailbox.outgoing import TextOf
 from pyrepl.mailbox.store import Result, StoredBox, Work
 

@@ -13,6 +13,7 @@ from pyrepl.mailbox.scrubbing import NOT_THERE, SAME, ScrubOrder, TextRead, Verd
 from pyrepl.mailbox.store import (
     DONE,
     AddMessage,
+    Ended,
     MakeBox,
     MendMessage,
     MoveMessage,
@@ -37,11 +38,17 @@ class Uids:
 
     def __init__(self) -> None:
         self._guids: dict[tuple[str, int], str] = {}
+        self.may_burn = False
+        """A gate may fail: then a UID may name two messages, for a while."""
+        self.burned: set[tuple[str, int]] = set()
+        """(mailbox, UID) that named two messages."""
 
     def shown(self, box: str, uid: int, guid: str) -> None:
         before = self._guids.setdefault((box, uid), guid)
-        if before != guid:
+        if before != guid and not self.may_burn:
             raise Violation("I1", f"UID {uid} of {box[:6]} named {before}, and names {guid}")
+        if before != guid:
+            self.burned.add((box, uid))
 
 
 class ModelStore:
@@ -116,11 +123,13 @@ class ModelStore:
     def perform(self, works: Sequence[Work]) -> list[Result]:
         return list(map(self._do, works))
 
-    def do(self, works: Sequence[Work]) -> None:
-        """Works after which nobody else gave out a UID, or took a message away."""
-        for work, result in zip(works, self.perform(works)):
+    def do(self, works: Sequence[Work]) -> list[Ended]:
+        """Works after which nobody else gave out a UID, or took a message away; how they ended."""
+        ended = [Ended(work, result) for work, result in zip(works, self.perform(works))]
+        for work, result in ended:
             if result.outcome is not Outcome.DONE:
                 raise Violation("I2" if result.outcome is Outcome.TOO_LOW else "I3", f"{result} of {work}")
+        return ended
 
     def _do(self, work: Work) -> Result:
         if isinstance(work, MakeBox):
@@ -156,18 +165,24 @@ class ModelStore:
         if isinstance(work, AddMessage):
             if known is None or work.uid not in (known[0], UNPLACED):
                 return self._add(work)
-            box[work.guid] = (known[0], work.flags if known[0] else ())
+            box[work.guid] = (known[0], self._flags_of(work, known[1]) if known[0] else ())
+        if isinstance(work, MoveMessage) and known is None:
+            return Result(Outcome.NO_TEXT)
         if isinstance(work, MoveMessage) and known is not None and known[0] != work.uid:
             flags = work.flags if known[0] == UNPLACED else known[1]
             return self._show(work.box, work.guid, work.uid, flags)
         if isinstance(work, SetFlags) and known is not None and known[0] != UNPLACED:
-            box[work.guid] = (known[0], work.flags)
+            box[work.guid] = (known[0], self._flags_of(work, known[1]))
         elif isinstance(work, MendMessage):
             self.damaged.discard((work.box, work.guid))
         elif isinstance(work, RemoveMessage):
             box.pop(work.guid, None)
             self.damaged.discard((work.box, work.guid))
         return DONE
+
+    def _flags_of(self, work: SetFlags | AddMessage, known: tuple[str, ...]) -> tuple[str, ...]:
+        """Of a message that has the flags `known`."""
+        return work.flags
 
     def _add(self, work: AddMessage) -> Result:
         if not work.text and not self.has_text(work.user, work.guid):

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from pyrepl.mailbox.compare import Found, FoundBox, Text
-from pyrepl.mailbox.gate_states import GateState
-from pyrepl.mailbox.gates import (
-    GateOrder,
-    GateResult,
-    Gates,
-    GateWork,
-    Seen,
-)
+from pyrepl.mailbox.gate_states import GateOrder, GateResult, GateState, GateWork, Seen
+from pyrepl.mailbox.gates import Gates
 from pyrepl.mailbox.mastering import MasteringOptions
 from pyrepl.mailbox.members import Member, Members
 from pyrepl.mailbox.node import Node, NodeOptions
 from pyrepl.mailbox.sending import Notice
-from pyrepl.mailbox.store import AddMessage, RaiseNext, SetFlags
+from pyrepl.mailbox.store import DONE, AddMessage, Ended, RaiseNext, SetFlags, Work
 from pyrepl.mailbox.tracker import TrackerOptions
 from pyrepl.mailbox.verbs import Create, Save
 from pyrepl.mailbox.words import Box
@@ -25,6 +21,11 @@ GUID = "1" * 32
 TEXT = Text(5, 1_700_000_000, ())
 READS = Seen(reads=True)
 RELEASED = Seen(released=True)
+
+
+def done(works: Sequence[Work]) -> list[Ended]:
+    """They went well."""
+    return [Ended(work, DONE) for work in works]
 
 
 class Rig:
@@ -68,7 +69,7 @@ class Rig:
         core = self.node.core
         works = [*core.works(), *core.removals()]
         assert not any(isinstance(work, AddMessage | SetFlags) for work in works), "what Dovecot did is there already"
-        self.gates.worked(works, self.now)
+        self.gates.worked(done(works), self.now)
         self.raised += [work for work in works if isinstance(work, RaiseNext)]
         self.notices += core.notices()
         self.orders += orders

@@ -9,7 +9,7 @@ from pyrepl.mailbox.aligning import DRAFT, Aligned, Aligning, AlignOrder
 from pyrepl.mailbox.answers import No, Ok, Reason
 from pyrepl.mailbox.compare import Found, FoundBox
 from pyrepl.mailbox.core import Peer
-from pyrepl.mailbox.gates import GateWork, Seen
+from pyrepl.mailbox.gate_states import GateWork, Seen
 from pyrepl.mailbox.sending import Notice
 from pyrepl.mailbox.store import SetFlags
 from pyrepl.mailbox.verbs import Check, Command

@@ -6,11 +6,11 @@ from pyrepl.mailbox.answers import Ok
 from pyrepl.mailbox.compare import FoundBox
 from pyrepl.mailbox.core import Peer
 from pyrepl.mailbox.folders import FolderResult, FoundFolder, FoundFolders
-from pyrepl.mailbox.gates import GateResult, Seen
+from pyrepl.mailbox.gate_states import GateResult, Seen
 from pyrepl.mailbox.sending import Notice
 from pyrepl.mailbox.store import MakeBox
 from pyrepl.mailbox.verbs import Check
-from tests.unit.mailbox.gate_rig import GUID, READS, RELEASED, Rig, mail
+from tests.unit.mailbox.gate_rig import GUID, READS, RELEASED, Rig, done, mail
 
 BROUGHT = Seen(brought=True)
 WORK = "2" * 32
@@ -125,7 +125,7 @@ def test_a_folder_that_the_delivery_made_is_looked_at_too() -> None:
     one = Delivered()
     folders = one.rig.node.folders
     assert folders is not None
-    folders.worked([MakeBox("alice", GUID, "INBOX", 7, 1)])
+    folders.worked(done([MakeBox("alice", GUID, "INBOX", 7, 1)]), one.rig.now)
     for order in folders.orders((), one.rig.now):
         folders.done(order, FolderResult(FoundFolders((FoundFolder("INBOX", GUID),), frozenset())), one.rig.now)
     one.mark = one.rig.gates.news

@@ -13,10 +13,11 @@ from pyrepl.mailbox.members import Member, Members
 from pyrepl.mailbox.node import Node, NodeOptions
 from pyrepl.mailbox.rows import UNPLACED
 from pyrepl.mailbox.sending import Notice
-from pyrepl.mailbox.store import MakeBox, RemoveBox, RenameBox, SubscribeBox, Work
+from pyrepl.mailbox.store import Ended, MakeBox, Outcome, RemoveBox, RenameBox, Result, SubscribeBox, Work
 from pyrepl.mailbox.verbs import Create, Delete, Op, Rename, Save, Subscribe, Unsubscribe
 from pyrepl.mailbox.words import APART, Box, Token
 from tests.simulation.mailbox.memory_rows import MemoryRows
+from tests.unit.mailbox.gate_rig import done
 
 INBOX, WORK, NEW, OTHER = (str(digit) * 32 for digit in range(1, 5))
 GUARD = 3
@@ -33,7 +34,7 @@ class Rig:
         self.lsub: set[str] = set()
         for guid, found in self.there.items():
             self.node.core.do([Create(user="alice", box=Box(found.name), id=guid, uidvalidity=7)])
-        self.folders.worked(self.works())
+        self.folders.worked(done(self.works()), self.now)
         self.look()
         self.first_op = self.count()
 
@@ -195,11 +196,19 @@ def test_mail_in_a_deleted_mailbox_is_compared() -> None:
     rig.core.do([Delete(user="alice", box=Box(WORK, True), known=rig.core.journal.vector())])
     gates = rig.node.gates
     assert gates is not None
-    gates.worked([work for work in rig.core.removals() if isinstance(work, RemoveBox)], rig.now)
+    gates.worked(done([work for work in rig.core.removals() if isinstance(work, RemoveBox)]), rig.now)
     assert gates.state(WORK) is None
     assert rig.see(FoundFolder("Work", WORK, 7, has_mail=True)) == [] and gates.state(WORK) is GateState.LOOSE
     rig.see(FoundFolder("Work", WORK, 7))
     assert rig.works() == [RemoveBox("alice", WORK)], "an empty one goes"
+
+
+def test_folders_are_listed_again_when_one_that_was_to_go_holds_mail() -> None:
+    rig = Rig()
+    rig.folders.worked(done([RemoveBox("alice", WORK)]), rig.now)
+    assert rig.orders() == []
+    rig.folders.worked([Ended(RemoveBox("alice", WORK), Result(Outcome.HAS_MAIL))], rig.now)
+    assert [order.user for order in rig.orders()] == ["alice"]
 
 
 def test_a_mailbox_that_both_made_is_one_if_one_is_empty() -> None:

@@ -3,23 +3,13 @@
 from __future__ import annotations
 
 from pyrepl.mailbox.compare import Found, FoundBox
-from pyrepl.mailbox.gate_states import GateState
-from pyrepl.mailbox.gates import (
-    BUSY_S,
-    CLIENT,
-    ENTER_S,
-    IDLE_S,
-    MOST_WHOLE,
-    RETRY_S,
-    GateResult,
-    GateWork,
-    Seen,
-)
+from pyrepl.mailbox.gate_states import GateResult, GateState, GateWork, Seen
+from pyrepl.mailbox.gates import BUSY_S, CLIENT, ENTER_S, IDLE_S, MOST_WHOLE, RETRY_S
 from pyrepl.mailbox.sending import Notice
-from pyrepl.mailbox.store import MakeBox, RemoveBox
+from pyrepl.mailbox.store import Ended, MakeBox, MoveMessage, Outcome, RemoveBox, Result, Stored
 from pyrepl.mailbox.verbs import Check, Create, Expunge, Renumber, Save, Store
-from pyrepl.mailbox.words import APART, Box
-from tests.unit.mailbox.gate_rig import GUID, READS, RELEASED, TEXT, Rig, mail
+from pyrepl.mailbox.words import APART, Box, Dot, Token
+from tests.unit.mailbox.gate_rig import GUID, READS, RELEASED, TEXT, Rig, done, mail
 
 
 def test_a_new_mailbox_is_shut_at_once() -> None:
@@ -50,7 +40,7 @@ def test_what_dovecot_did_before_the_start_goes_out_before_masterships_do() -> N
 def test_a_mailbox_that_went_holds_nothing_back() -> None:
     rig = Rig()
     rig.restart()
-    rig.gates.worked([RemoveBox("alice", GUID)], rig.now)
+    rig.gates.worked(done([RemoveBox("alice", GUID)]), rig.now)
     assert rig.node.mastering.may_clear()
 
 
@@ -263,11 +253,81 @@ def test_an_accident_expunges_nothing_until_it_is_allowed() -> None:
 def test_a_mailbox_that_goes_leaves_no_lock_behind() -> None:
     rig = Rig()
     rig.see(READS)
-    rig.gates.worked([RemoveBox("alice", GUID)], rig.now)
+    rig.gates.worked(done([RemoveBox("alice", GUID)]), rig.now)
     assert rig.state() is None and not rig.node.mastering.tracker.boxes[GUID].locks
-    rig.gates.worked([MakeBox("alice", GUID, "INBOX", 7, 1)], rig.now)
+    rig.gates.worked(done([MakeBox("alice", GUID, "INBOX", 7, 1)]), rig.now)
     rig.settle()
     assert rig.state() is GateState.SHUT and [box.guid for box in rig.gates.boxes()] == [GUID]
+
+
+def test_the_gate_of_a_mailbox_that_was_to_go_and_holds_mail_is_shut_as_any_other() -> None:
+    """Its Dovecot may have given out UIDs of which nobody knows when another node deletes the mailbox."""
+    rig = Rig()
+    rig.see(READS)
+    rig.gates.worked([Ended(RemoveBox("alice", GUID), Result(Outcome.HAS_MAIL))], rig.now)
+    assert rig.state() is GateState.OPEN and rig.node.saving.lock_of(CLIENT, GUID) is not None
+    rig.found = mail(1, 2)
+    rig.run(IDLE_S + 1)
+    assert rig.messages() == {1: "G1", 2: "G2"} and rig.state() is GateState.SHUT
+
+
+def save_of_b(uid: int) -> Save:
+    """A message that the member b saved while it was apart."""
+    return Save(
+        user="alice",
+        box=Box(GUID, True),
+        uid=uid,
+        guid="Gb",
+        size=5,
+        received=1,
+        token=Token(0, APART),
+        at=Dot("b", 1),
+        modseq=9,
+    )
+
+
+def test_dovecot_goes_on_in_its_nodes_block_when_a_uid_of_another_block_comes() -> None:
+    rig = Rig("ab", is_root=False)
+    rig.run(8.0)
+    rig.see(READS)
+    assert rig.state() is GateState.OPEN and rig.raised == []
+    gap, place = rig.node.mastering.blocks.gap, rig.node.members.place("b")
+    rig.node.core.hear("b", "*", save_of_b(gap * place + 7), "text")
+    rig.node.core.ended(done(rig.node.core.works()))
+    rig.settle()
+    [raised] = rig.raised
+    blocks = rig.node.mastering.blocks
+    own = rig.node.members.place("a")
+    assert raised.uidnext > gap * place + 7 and blocks.first(raised.uidnext, own) == raised.uidnext
+    rig.settle()
+    assert rig.raised == [raised]
+
+
+def test_what_dovecot_did_to_a_message_whose_op_comes_again_is_compared_then() -> None:
+    """After a crash between store and rows."""
+    rig = Rig()
+    rig.node.core.merger.kept[GUID] = {"Gb": Stored(3, (), Dot("b", 1))}
+    rig.found = FoundBox((Found(3, "Gb", frozenset({"\\Seen"}), TEXT),))
+    rig.gates.allow(GUID, rig.now)
+    rig.run(IDLE_S + 1)
+    assert rig.state() is GateState.SHUT and rig.messages() == {}
+    rig.node.core.hear("b", "*", save_of_b(3), "text")
+    rig.node.core.ended(done(rig.node.core.works()))
+    rig.settle()
+    row = rig.node.core.rows.message(GUID, "Gb")
+    assert row is not None and row.set_flags() == ("\\Seen",)
+
+
+def test_a_message_that_was_to_be_moved_and_is_not_there_was_expunged() -> None:
+    rig = Rig()
+    rig.found = mail(1, 2)
+    rig.see(READS)
+    rig.run(IDLE_S + 1)
+    assert rig.messages() == {1: "G1", 2: "G2"} and rig.state() is GateState.SHUT
+    rig.found = mail(1)
+    rig.gates.worked([Ended(MoveMessage("alice", GUID, "G2", 9), Result(Outcome.NO_TEXT))], rig.now)
+    rig.settle()
+    assert rig.messages() == {1: "G1"}
 
 
 def test_a_check_of_the_node_is_answered_beside_an_open_gate() -> None:
@@ -397,7 +457,7 @@ def test_an_order_for_a_gate_that_is_another_one_by_now_says_nothing() -> None:
     rig.gates.seen(GUID, Seen(brought=True), rig.now)
     rig.node.tick(rig.now)
     [order] = rig.gates.orders((), rig.now)
-    rig.gates.worked([RemoveBox("alice", GUID), MakeBox("alice", GUID, "INBOX", 7, 1)], rig.now)
+    rig.gates.worked(done([RemoveBox("alice", GUID), MakeBox("alice", GUID, "INBOX", 7, 1)]), rig.now)
     rig.gates.done(order, GateResult(mail(1)), rig.now)
     assert rig.messages() == {} and rig.state() is GateState.LOOSE
 

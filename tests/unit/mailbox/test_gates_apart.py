@@ -3,13 +3,8 @@
 from __future__ import annotations
 
 from pyrepl.mailbox.compare import FoundBox
-from pyrepl.mailbox.gate_states import GateState
-from pyrepl.mailbox.gates import (
-    CLIENT,
-    PATIENCE_S,
-    RETRY_S,
-    GateWork,
-)
+from pyrepl.mailbox.gate_states import GateState, GateWork
+from pyrepl.mailbox.gates import CLIENT, PATIENCE_S, RETRY_S
 from pyrepl.mailbox.store import RaiseNext
 from pyrepl.mailbox.verbs import Renumber, Save
 from pyrepl.mailbox.words import APART, Token

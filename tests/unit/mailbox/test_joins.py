@@ -6,11 +6,12 @@ from zlib import crc32
 
 from pyrepl.mailbox.compare import FoundBox
 from pyrepl.mailbox.folders import FolderResult, FoundFolder, FoundFolders
-from pyrepl.mailbox.gates import GateOrder, GateResult
+from pyrepl.mailbox.gate_states import GateOrder, GateResult
 from pyrepl.mailbox.joins import MOST_AT_ONCE, PATIENCE_S, Joins
 from pyrepl.mailbox.members import Member, Members
 from pyrepl.mailbox.node import Node, NodeOptions
 from tests.simulation.mailbox.memory_rows import MemoryRows
+from tests.unit.mailbox.gate_rig import done
 
 
 class Rig:
@@ -40,9 +41,9 @@ class Rig:
         self.node.tick(self.now)
         folders, gates = self.node.folders, self.node.gates
         assert folders is not None and gates is not None
-        done = [*self.node.core.works(), *self.node.core.removals()]
-        gates.worked(done, self.now)
-        folders.worked(done)
+        ended = done([*self.node.core.works(), *self.node.core.removals()])
+        gates.worked(ended, self.now)
+        folders.worked(ended, self.now)
         self.gate_orders += gates.orders((), self.now)
         for gate in self.gate_orders[: self.looks_at_most]:
             self.gate_orders.remove(gate)

@@ -171,7 +171,8 @@ def test_a_message_that_a_try_before_brought_is_as_the_work_says(rig: Rig) -> No
 
 def test_works_on_what_is_not_there_change_nothing(rig: Rig) -> None:
     before = plain(rig.store.stored(USER))
-    rig.done(RemoveMessage(USER, BOX, "G1"), SetFlags(USER, BOX, "G1", ("kw",)), MoveMessage(USER, BOX, "G1", 9))
+    rig.done(RemoveMessage(USER, BOX, "G1"), SetFlags(USER, BOX, "G1", ("kw",)))
+    assert [each.outcome for each in rig.store.perform([MoveMessage(USER, BOX, "G1", 9)])] == [Outcome.NO_TEXT]
     rig.done(RemoveBox(USER, OTHER), SubscribeBox(USER, OTHER, "Work", False))
     assert plain(rig.store.stored(USER)) == before
 

@@ -17,7 +17,7 @@ from pyrepl.daemon.mailbox.sqlite_rows import SqliteRows
 from pyrepl.daemon.mailbox.standing import MOST_PAUSE_S, RETRY_S, StandingUsers
 from pyrepl.mailbox.compare import Found, FoundBox
 from pyrepl.mailbox.folders import FolderOrder, FolderResult, FoundFolders
-from pyrepl.mailbox.gates import GateOrder, GateResult, GateWork
+from pyrepl.mailbox.gate_states import GateOrder, GateResult, GateWork
 from pyrepl.mailbox.store import (
     DONE,
     Ended,

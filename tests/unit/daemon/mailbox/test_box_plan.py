@@ -96,7 +96,7 @@ def test_what_has_no_uid_goes_aside_and_comes_from_there() -> None:
     plan = _plan(
         [_add("a", 0), _move("x", 0), _move("b,S=3", 9), _move("c", 9)], Entry(2, b"x"), present=(2,), aside="b,S=3"
     )
-    assert plan.aside == {0, 1} and plan.results == {0: DONE, 1: DONE}
+    assert plan.aside == {0, 1} and plan.results == {0: DONE, 1: DONE, 3: Result(Outcome.NO_TEXT)}
     assert plan.sources == {0: b"/text", 2: b"/aside"}
     assert plan.new == [Entry(9, made_base(b"b,S=3", 9, 3), b"b,S=3")] and plan.entries == {2: plan.new[0]}
     assert _plan([_add("b", 4)], text=None, aside="b").sources == {0: b"/aside"}

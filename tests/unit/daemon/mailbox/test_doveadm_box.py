@@ -69,7 +69,8 @@ def test_uid_0_puts_a_text_aside(rig: DoveadmRig) -> None:
     assert list(rig.shown()) == [3] and rig.aside() == ["G1"]
     rig.tell(move("G2", UNPLACED))
     assert rig.shown() == {} and sorted(rig.aside()) == ["G1", "G2"]
-    rig.tell(move("G2", 4, "kw"), move("G1", 6), move("G9", 7))
+    rig.tell(move("G2", 4, "kw"), move("G1", 6))
+    assert [each.outcome for each in rig.store.perform([move("G9", 7)])] == [Outcome.NO_TEXT], "it is not there"
     assert rig.shown() == {4: ("G2", ["kw"], HELLO), 6: ("G1", [], HELLO)} and rig.aside() == []
 
 

@@ -9,7 +9,7 @@ import pytest
 from pyrepl.daemon.mailbox import doveadm_store as room
 from pyrepl.mailbox.compare import Text
 from pyrepl.mailbox.folders import FolderOrder, FoundFolder
-from pyrepl.mailbox.gates import GateOrder, GateWork
+from pyrepl.mailbox.gate_states import GateOrder, GateWork
 from pyrepl.mailbox.maildir.text_sums import sums_of
 from pyrepl.mailbox.rows import UNPLACED
 from pyrepl.mailbox.store import (

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from pyrepl.daemon.mailbox.doveadm_program import DoveadmProgram
 from pyrepl.daemon.mailbox.doveadm_watch import DoveadmWatch
-from pyrepl.mailbox.gates import Seen
+from pyrepl.mailbox.gate_states import Seen
 from pyrepl.mailbox.maildir.layout import LAYOUTS
 from tests.unit.daemon.mailbox.fake_doveadm import USER, FakeDoveadm
 from tests.unit.daemon.rig import in_loop, until

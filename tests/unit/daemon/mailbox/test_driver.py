@@ -17,7 +17,7 @@ from pyrepl.errors import PyreplError
 from pyrepl.mailbox.answers import Ok
 from pyrepl.mailbox.compare import FoundBox
 from pyrepl.mailbox.folders import FolderResult
-from pyrepl.mailbox.gates import GateOrder, GateResult, GateWork, Seen
+from pyrepl.mailbox.gate_states import GateOrder, GateResult, GateWork, Seen
 from pyrepl.mailbox.members import Member, Members
 from pyrepl.mailbox.node import Node, NodeOptions
 from pyrepl.mailbox.sending import Counted, Notice, Reply, Send

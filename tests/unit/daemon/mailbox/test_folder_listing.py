@@ -10,7 +10,7 @@ from pyrepl.daemon.mailbox.maildir_store import MaildirStore
 from pyrepl.daemon.mailbox.maildirs_place import MaildirsPlace
 from pyrepl.daemon.mailbox.uidlist_lock import GATE_S, UidlistLock
 from pyrepl.mailbox.folders import FolderOrder, FoundFolder, FoundFolders
-from pyrepl.mailbox.gates import GateOrder, GateWork
+from pyrepl.mailbox.gate_states import GateOrder, GateWork
 from pyrepl.mailbox.maildir.layout import LAYOUTS
 from pyrepl.mailbox.store import AddMessage, MoveMessage, Outcome, RemoveBox, RenameBox, SetFlags, SubscribeBox, Work
 from tests.unit.daemon.mailbox.model_disk import OWNER
@@ -68,8 +68,23 @@ class Rig:
         self.store.prepare(is_new=True)
         tell(self.store, make_box(), make_box(WORK_ID, "Work", 9))
 
+    def open(self, box: str) -> None:
+        """Its gate, which is shut since the mailbox was made."""
+        self.store.gate(GateOrder(GateWork.OPEN, USER, box))
+
     def listed(self, *known: str) -> FoundFolders | None:
         return self.store.folders(FolderOrder(USER, frozenset(known))).found
+
+
+def test_a_mailbox_is_made_with_its_gate_shut() -> None:
+    """Its Dovecot would give out the first UID, before it is known whether another node does."""
+    rig = Rig()
+    for folder in (HOME, HOME + b"/.Work"):
+        found = rig.disk.stat(folder + LOCK)
+        assert found is not None and found.mtime_ns == GATE_S * 1_000_000_000 and rig.told.gates[folder] is False
+    rig.open(WORK_ID)
+    tell(rig.store, make_box(WORK_ID, "Work", 9))
+    assert rig.told.gates[HOME + b"/.Work"] is True and not rig.disk.stat(HOME + b"/.Work" + LOCK), "it was there"
 
 
 def sorted_(found: FoundFolders | None) -> Sequence[FoundFolder]:
@@ -137,8 +152,8 @@ def test_a_mailbox_that_its_client_deleted_does_not_stop_its_user() -> None:
 def test_a_mailbox_with_mail_that_nobody_knows_of_is_not_removed() -> None:
     rig = Rig()
     rig.disk.write_new(HOME + b"/.Work/new/1.vm", b"just come")
-    tell(rig.store, RemoveBox(USER, WORK_ID))
-    assert len(sorted_(rig.listed())) == 2 and not rig.disk.stat(HOME + b"/.Work" + LOCK)
+    assert outcomes(rig.store.perform([RemoveBox(USER, WORK_ID)])) == [Outcome.HAS_MAIL]
+    assert len(sorted_(rig.listed())) == 2 and rig.told.lost == []
     rig.disk.unlink(HOME + b"/.Work/new/1.vm")
     tell(rig.store, RemoveBox(USER, WORK_ID), RemoveBox(USER, WORK_ID))
     assert sorted_(rig.listed(INBOX_ID)) == [FoundFolder("INBOX", INBOX_ID)]
@@ -146,6 +161,7 @@ def test_a_mailbox_with_mail_that_nobody_knows_of_is_not_removed() -> None:
 
 def test_a_dovecot_finishes_before_its_mailbox_is_renamed() -> None:
     rig = Rig()
+    rig.open(WORK_ID)
     rig.disk.write_new(HOME + b"/.Work" + LOCK, b"1:host")
     assert outcomes(rig.store.perform([RenameBox(USER, WORK_ID, "Play")])) == [Outcome.FAILED]
     rig.disk.unlink(HOME + b"/.Work" + LOCK)

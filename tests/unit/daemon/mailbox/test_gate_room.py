@@ -11,7 +11,7 @@ from inotify_simple import INotify
 
 from pyrepl.daemon.mailbox.gate_room import GateRoom
 from pyrepl.daemon.mailbox.keeper_link import NoKeeper
-from pyrepl.mailbox.gates import Seen
+from pyrepl.mailbox.gate_states import Seen
 from tests.unit.daemon.rig import in_loop, until
 
 ORPHANED = b"wait"

@@ -16,7 +16,7 @@ from pyrepl.daemon.mailbox import gate_watch as room
 from pyrepl.daemon.mailbox.files import DiskFiles
 from pyrepl.daemon.mailbox.gate_watch import REST_S, GateWatch
 from pyrepl.daemon.mailbox.uidlist_lock import UidlistLock
-from pyrepl.mailbox.gates import Seen
+from pyrepl.mailbox.gate_states import Seen
 from tests.unit.daemon.rig import in_loop, until
 
 BOX = "1" * 32
