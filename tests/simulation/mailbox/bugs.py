@@ -11,6 +11,7 @@ from pyrepl.mailbox import mastering, merging, root
 from pyrepl.mailbox.causal import Causal
 from pyrepl.mailbox.core import Core
 from pyrepl.mailbox.freshness import Freshness
+from pyrepl.mailbox.gates import Gates
 from pyrepl.mailbox.joining import Joiner
 from pyrepl.mailbox.journal_ops import Journal
 from pyrepl.mailbox.mail_side import MailSide
@@ -20,10 +21,16 @@ from pyrepl.mailbox.pulling import Pulling
 from pyrepl.mailbox.refusals import MOST_IN_OP
 from pyrepl.mailbox.rows import UNPLACED
 from pyrepl.mailbox.saving import Saving
+from pyrepl.mailbox.store import DONE
 from pyrepl.mailbox.tracker import Tracker
 from pyrepl.mailbox.uids import UidBlocks
 from pyrepl.mailbox.verbs import Expunge, RootPing, Store
 from pyrepl.mailbox.words import Register, Token, ranges, walk
+from tests.simulation.mailbox.dovecot import Dovecot
+from tests.simulation.mailbox.gated_store import GatedStore
+from tests.simulation.mailbox.model_keeper import ModelKeeper
+
+MOMENT_S: Final = 0.02
 
 
 def _held_ignored(patch: pytest.MonkeyPatch) -> None:
@@ -236,6 +243,45 @@ def _acks_of_a_part(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Journal, "vector", Journal.seen)
 
 
+def _no_keeper(patch: pytest.MonkeyPatch) -> None:
+    """When the daemon is killed, nobody keeps its gates: whose owner is dead, a Dovecot overrides."""
+    patch.setattr(ModelKeeper, "daemon_gone", ModelKeeper.kill)
+
+
+def _gate_opened_for_store(patch: pytest.MonkeyPatch) -> None:
+    """A gate is opened for a moment for who wants to change flags, without the mastership: a delivery slips in."""
+    want = Dovecot._want
+
+    def let_in(self: Any, box: str, what: str, work: Callable[[], None]) -> None:
+        store, now = self._store, self._world.now
+        if what == "flag" and store.is_shut(box):
+            store.release(box)
+            self._world.at(now + MOMENT_S, lambda: store.shut(box.encode()) if box in store.boxes else None)
+        want(self, box, what, work)
+
+    patch.setattr(Dovecot, "_want", let_in)
+
+
+def _made_with_an_open_gate(patch: pytest.MonkeyPatch) -> None:
+    """A Dovecot may give out the first UID of a mailbox that another node has made."""
+    patch.setattr(GatedStore, "_make", lambda self, work: None)
+
+
+def _block_left(patch: pytest.MonkeyPatch) -> None:
+    """A Dovecot behind an open gate goes on where a UID that came from elsewhere has brought it."""
+    patch.setattr(Gates, "_keep_block", lambda self, gate: None)
+
+
+def _dropped_with_its_lock(patch: pytest.MonkeyPatch) -> None:
+    """The gate of a mailbox that is deleted goes, though it holds mail of which nobody was told."""
+    worked = Gates.worked
+    patch.setattr(
+        Gates,
+        "worked",
+        lambda self, ended, now: worked(self, [each._replace(result=DONE) for each in ended], now),
+    )
+
+
 BUGS: Final[dict[str, Callable[[pytest.MonkeyPatch], None]]] = {
     "a change that crosses another keeps its modseq": _crossing_not_told,
     "a stale ping renews a lease": _stale_ping,
@@ -262,3 +308,11 @@ BUGS: Final[dict[str, Callable[[pytest.MonkeyPatch], None]]] = {
     "vote not on disk": _vote_not_on_disk,
 }
 """Name -> what plants it."""
+BESIDE_DOVECOTS: Final[dict[str, Callable[[pytest.MonkeyPatch], None]]] = {
+    "daemon killed without a keeper": _no_keeper,
+    "deleted with mail, and its lock let go": _dropped_with_its_lock,
+    "gate opened for a store": _gate_opened_for_store,
+    "left in the block of another": _block_left,
+    "made with an open gate": _made_with_an_open_gate,
+}
+"""As BUGS; they need a Dovecot beside each node to be found."""

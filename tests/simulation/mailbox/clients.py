@@ -42,6 +42,8 @@ class Books:
     def __init__(self) -> None:
         self.saved: dict[tuple[str, str], Dot] = {}
         """(mailbox, GUID) of SAVEs that were answered OK -> dot."""
+        self.appended: dict[tuple[str, str], str] = {}
+        """(mailbox, GUID) of what a Dovecot has stored -> whose."""
         self.copied_to: dict[Dot, int] = {}
         """SAVE that was answered OK -> how many other nodes have it, as the answer said."""
         self.expunged: set[tuple[str, str]] = set()
@@ -185,7 +187,8 @@ class Client:
         box = self.rng.choice(boxes)
         what = self.rng.choices(
             (self._save, self._lock, self._store, self._expunge, self._copy, self._list, self._condstore, self._tx),
-            (20, 14, 16, 7, 6, 4, 3, 3),
+            # UIDs of its own have none who are beside a Dovecot.
+            (20, 0 if self.world.gates else 14, 16, 7, 6, 4, 3, 3),
         )[0]
         what(host.node, box)
 

@@ -10,9 +10,10 @@ from pyrepl.mailbox.boxes import view
 from pyrepl.mailbox.entries import Pages
 from pyrepl.mailbox.node import Node
 from pyrepl.mailbox.tracker_states import Phase
-from pyrepl.mailbox.verbs import Copy, Expunge, Op, Renumber
+from pyrepl.mailbox.verbs import Copy, Expunge, Op, Renumber, Save
 from pyrepl.mailbox.words import Dot
 from tests.simulation.mailbox.clients import Books, Client
+from tests.simulation.mailbox.dovecot import Dovecot
 from tests.simulation.mailbox.roaming import Roamer
 from tests.simulation.mailbox.violation import Violation
 from tests.simulation.mailbox.world import SMALL, USER, Host, World
@@ -28,6 +29,8 @@ TWINS = 0.3
 """Of all histories, those in which messages are saved on several nodes, as an MTA or a copied Maildir brings them."""
 DISKS = 0.15
 """Of those in which something breaks, the histories in which a node loses its disk."""
+FAILING = 0.3
+"""Of those beside Dovecots in which something breaks, the histories in which a keeper dies with its node."""
 ROAMER = "r"
 QUIET_S = 120.0
 """So long it may take, when all is mended, until nothing happens any more."""
@@ -38,7 +41,8 @@ STAYS_S = 5.0
 class History:
     """A seed's history."""
 
-    def __init__(self, seed: int, steps: int = STEPS) -> None:
+    def __init__(self, seed: int, steps: int = STEPS, *, gates: bool = False) -> None:
+        """`gates`: beside each node is a Dovecot."""
         self.rng = random.Random(seed)
         self.steps = steps
         keepers = self.rng.choice((2, 2, 2, 3, 3, 4, 5))
@@ -54,7 +58,7 @@ class History:
         self.rots = random.Random(f"rots {seed}")
         """What goes bad on one node's disk, in some histories."""
         self.rotten = ""
-        self.world = World(self.rng, keepers, witness=witness, accept=accept, pages=pages)
+        self.world = World(self.rng, keepers, witness=witness, accept=accept, pages=pages, gates=gates)
         for machine in self.world.hosts.values() if self.is_short else ():
             machine.rows.most_ops = journals.choice((3, 10, 30))
         if not self.calm and self.rots.random() < ROTS:
@@ -64,7 +68,11 @@ class History:
         self.disks = random.Random(f"disks {seed}")
         self.loses_at = -1
         """The step at which a disk is lost; -1 for none."""
-        if not self.calm and self.disks.random() < DISKS:
+        self.gates = random.Random(f"gates {seed}")
+        """What Dovecots do."""
+        self.world.uids.may_burn = gates and not self.calm and self.gates.random() < FAILING
+        if not self.calm and self.disks.random() < DISKS and not self.world.uids.may_burn:
+            # What named a UID on a disk that is lost, nobody knows when a gate fails.
             self.loses_at = self.disks.randrange(steps)
         self.books = Books()
         twins = random.Random(f"twins {seed}")
@@ -83,6 +91,11 @@ class History:
         self.roamer = Roamer(self.world, self.rng, lambda host, *ask: self.clients[f"{ROAMER}{host}"].say(*ask))
         self.world.on_reply = lambda host, reply: self._reply(reply.client, reply)
         self.world.on_crash = self._crashed
+        self.dovecots = {
+            host: Dovecot(self.world, self.books, host, self.gates, calm=self.calm)
+            for host in (self.world.members.keepers if gates else ())
+        }
+        self.world.on_look = lambda host: self.dovecots[host].slip_in() if host in self.dovecots else None
 
     def _reply(self, client: str, reply: object) -> None:
         self.clients[client].hear(reply)  # type: ignore[arg-type]
@@ -121,6 +134,8 @@ class History:
             self._forget() if self.forgets else self.roamer.visit()
         elif self.rng.random() < 0.02:
             self._race()
+        elif self.dovecots and self.gates.random() < 0.6:
+            self.gates.choice(list(self.dovecots.values())).act()
         else:
             self.rng.choice(self.actors).act()
 
@@ -148,6 +163,10 @@ class History:
             self.world.crash_at_next_step(name)
         else:
             self.world.crash(name)
+            keeper = self.world.hosts[name].keeper
+            if keeper is not None and self.world.uids.may_burn and self.gates.random() < 0.5:
+                self.world.seen["keeper killed"] += 1
+                keeper.kill()
 
     def _interrupt(self) -> None:
         """A node is in the middle of taking another's state, and that one is lost, for all: its clients go on with what
@@ -178,6 +197,8 @@ class History:
     def _lose_disk(self, name: str) -> None:
         self.world.lose_disk(name)
         self.books.lose(self.world.lost)
+        if name in self.dovecots:
+            self.dovecots[name].lose_disk()
         self.roamer.forget()
         for client in self.clients.values():
             if client.host == name:
@@ -272,6 +293,8 @@ class History:
         for client in self.clients.values():
             client.reset()
             self._hang_up(client)
+        for dovecot in self.dovecots.values():
+            dovecot.stop()
         if self.rotten:
             self.world.call(self.rotten, lambda node, now: node.scrubbing.begin())
         until = self.world.now + QUIET_S
@@ -306,6 +329,8 @@ class History:
             and all(node.doubles.is_idle for node in keepers)
             and not any(node.core.missing or node.scrubbing.is_under_way for node in keepers)
             and not any(host.store.damaged for host in self.world.hosts.values())
+            and all(map(_is_told, nodes))
+            and all(dovecot.is_idle for dovecot in self.dovecots.values())
         )
 
     def _hang_up(self, client: Client) -> None:
@@ -324,7 +349,9 @@ class History:
         self._check_names(self.world.hosts[first])
         self._check_messages()
         self.world.watch.check_conditions()
-        if self.calm and any(isinstance(op, Renumber) and not self._is_of_twins(op) for op in self._ops()):
+        self._check_burned()
+        renumbered = [op for op in self._ops() if isinstance(op, Renumber) and (op.guids or not self.dovecots)]
+        if self.calm and any(not self._is_of_twins(op) for op in renumbered):
             raise Violation("I16", "something was renumbered, and nothing broke")
         if self.world.seen["resync_by_state"] and (self.calm or not self.is_short):
             raise Violation("I16", "a resync by state, though the journals had all ops")
@@ -380,7 +407,7 @@ class History:
 
     def _check_messages(self) -> None:
         rows = next(iter(self.world.hosts.values())).rows
-        for (box, guid), dot in self.books.saved.items():
+        for (box, guid), dot in [*self.books.saved.items(), *self._appended()]:
             is_there = rows.message(box, guid) is not None
             may_go = (box, guid) in self.books.expunged or any(
                 op.box.text == box and dict(op.known).get(dot.origin, 0) >= dot.seq for op in self.world.watch.deletes
@@ -389,12 +416,40 @@ class History:
                 raise Violation("I3", f"{guid}, saved by {_shown_dot(dot)}, is not in {box[:6]}")
         self._check_expunged()
 
+    def _saved_again(self, ops: list[Op]) -> set[tuple[str, str]]:
+        """Messages of which a node that has a Dovecot found another UID than its rows have, as after a crash within a
+        RENUMBER: that is an EXPUNGE and a SAVE."""
+        saves = Counter((op.box.text, op.guid) for op in ops if isinstance(op, Save))
+        return {where for where, count in saves.items() if count > 1} if self.dovecots else set()
+
+    def _appended(self) -> list[tuple[tuple[str, str], Dot]]:
+        """What Dovecots have stored, each with the op that it became; but for what was lost with a disk."""
+        made: dict[tuple[str, str], Dot] = {}
+        for dot, each in self.world.watch.made.items():
+            if isinstance(each.op, Save):
+                made.setdefault((each.op.box.text, each.op.guid), dot)
+            elif isinstance(each.op, Copy):
+                made |= {(each.op.to.text, guid): dot for guid in each.op.guids}
+        for where, host in self.books.appended.items():
+            is_lost = self.world.hosts[host].disks > 1 or where in self.books.expunged
+            if where not in made and not is_lost:
+                raise Violation("I3", f"nobody was told of {where}, which the Dovecot of {host} has stored")
+        return [(where, made[where]) for where in self.books.appended if where in made]
+
+    def _check_burned(self) -> None:
+        """A UID that named two messages names none in the end (I1)."""
+        for host in self.world.hosts.values():
+            for box, messages in host.store.boxes.items():
+                for guid, (uid, _) in messages.items():
+                    if (box, uid) in self.world.uids.burned:
+                        raise Violation("I1", f"{guid} has UID {uid} of {box[:6]}, which is burned, on {host.name}")
+
     def _check_expunged(self) -> None:
         """An EXPUNGE is an op on all nodes; its messages are nowhere, unless a COPY brought them as well."""
         rows = next(iter(self.world.hosts.values())).rows
         ops = self._ops()
         united = {(op.to.text, guid) for op in ops if isinstance(op, Copy) for guid in op.guids}
-        copied = self.books.copied | united
+        copied = self.books.copied | united | self._saved_again(ops)
         for op in ops:
             if isinstance(op, Expunge):
                 for guid in op.guids:
@@ -418,7 +473,18 @@ def _is_ahead(node: Node) -> bool:
     return any(held.get(origin, 0) < seq for origin, seq in node.core.journal.ahead.items())
 
 
-def run(seed: int, steps: int = STEPS) -> Counter[str]:
+def _is_told(node: Node) -> bool:
+    """Do the rows have all that a Dovecot did?"""
+    gates = node.gates
+    return gates is None or not gates.unlooked(0)
+
+
+def run_either(seed: int) -> Counter[str]:
+    """As `run`; in one of twenty histories there is a Dovecot beside each node."""
+    return run(seed, gates=seed % 20 == 19)
+
+
+def run(seed: int, steps: int = STEPS, *, gates: bool = False) -> Counter[str]:
     """The history of a seed: what happened in it. Raises Violation.
 
     Its parts refer to each other, so all of it is garbage at the end and little before: it is collected then, once.
@@ -426,7 +492,7 @@ def run(seed: int, steps: int = STEPS) -> Counter[str]:
     was_enabled = gc.isenabled()
     gc.disable()
     try:
-        return History(seed, steps).run()
+        return History(seed, steps, gates=gates).run()
     finally:
         if was_enabled:
             gc.enable()

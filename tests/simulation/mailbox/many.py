@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from tests.simulation.driver import main
-from tests.simulation.mailbox.history import run
+from tests.simulation.mailbox.history import run_either
 
 if __name__ == "__main__":
-    sys.exit(main(run, "Simulate many seeded histories of mailboxes."))
+    sys.exit(main(run_either, "Simulate many seeded histories of mailboxes."))

@@ -8,10 +8,10 @@ import sys
 import pytest
 
 from tests.house.source import ROOT
-from tests.simulation.mailbox.bugs import BUGS
+from tests.simulation.mailbox.bugs import BESIDE_DOVECOTS, BUGS
 
 
-@pytest.mark.parametrize("name", BUGS)
+@pytest.mark.parametrize("name", [*BUGS, *BESIDE_DOVECOTS])
 def test_a_planted_bug_is_found(name: str) -> None:
     command = [sys.executable, "-m", "tests.simulation.mailbox.planted", name]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)

@@ -33,7 +33,9 @@ class Condition(NamedTuple):
 class Watch:
     """Looks at each op that a node makes, in the order of the real time."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, are_blocks_kept: bool = True) -> None:
+        """`are_blocks_kept`: nobody but the node gives out UIDs; what is beside a Dovecot is told when it was."""
+        self._are_blocks_kept = are_blocks_kept
         self.made: dict[Dot, Made] = {}
         self.conditions: list[Condition] = []
         self.deletes: list[Delete] = []
@@ -61,6 +63,8 @@ class Watch:
 
         A store goes on where it was: if it gave out UIDs apart that were never saved, a master has some of its own too.
         """
+        if not self._are_blocks_kept:
+            return
         own = node.members.place(node.name)
         places = {own} if token.term == APART else {MASTER, own}
         for uid in uids:

@@ -10,6 +10,7 @@ from functools import partial
 
 from pyrepl.mailbox.answers import No, Ok, Reason
 from pyrepl.mailbox.entries import Pages
+from pyrepl.mailbox.folders import FolderResult
 from pyrepl.mailbox.mastering import MasteringOptions
 from pyrepl.mailbox.members import Member, Members
 from pyrepl.mailbox.node import Node, NodeOptions
@@ -21,7 +22,9 @@ from pyrepl.mailbox.store import Work
 from pyrepl.mailbox.tracker import TrackerOptions
 from pyrepl.mailbox.verbs import Command
 from pyrepl.mailbox.words import Dot
+from tests.simulation.mailbox.gated_store import GatedStore
 from tests.simulation.mailbox.memory_rows import MemoryRows
+from tests.simulation.mailbox.model_keeper import ModelKeeper
 from tests.simulation.mailbox.model_store import ModelStore, Uids
 from tests.simulation.mailbox.network import Network
 from tests.simulation.mailbox.violation import Violation
@@ -31,14 +34,24 @@ USER = "alice"
 SMALL = Pages(boxes=1, entries=4, compared=3, messages=2, wanted=4)
 
 
+GAP = 100_000
+GUARD = 10_000
+"""So many messages no history has."""
+ORPHAN_MS = 20_000
+MOST_TICKS = 2000
+"""In a second no node has so much to do just because time passes."""
+
+
 class Host:
     """One member's machine: its disk and store outlive its node."""
 
-    def __init__(self, name: str, rate: float, uids: Uids) -> None:
+    def __init__(self, name: str, rate: float, store: ModelStore) -> None:
         self.name = name
         self.rate = rate
         self.rows = MemoryRows()
-        self.store = ModelStore(uids)
+        self.store = store
+        self.keeper: ModelKeeper | None = None
+        """With gates."""
         self.is_scrubbed = False
         self.node: Node | None = None
         self.wakes_at = float("inf")
@@ -50,28 +63,38 @@ class Host:
         self.frozen: list[Callable[[Node, float], None]] | None = None
         """What came while the node stood still; None while it does not."""
         self.thawed_at = 0.0
+        self.ticks: Counter[int] = Counter()
+        """Second -> how often time passed for the node."""
 
 
 class World:
     """Everything. `seen` counts what happened; a history that breaks an invariant raises Violation."""
 
-    def __init__(self, rng: random.Random, keepers: int, *, witness: bool, accept: bool, pages: Pages) -> None:
+    def __init__(
+        self, rng: random.Random, keepers: int, *, witness: bool, accept: bool, pages: Pages, gates: bool
+    ) -> None:
+        """`gates`: beside each node is a Dovecot."""
         self.rng = rng
         self.now = 0.0
         self.seen: Counter[str] = Counter()
-        self.watch = Watch()
+        self.gates = gates
+        self.watch = Watch(are_blocks_kept=not gates)
         self.uids = Uids()
         names = [chr(ord("a") + place) for place in range(keepers)] + (["w"] if witness else [])
         self.members = Members(tuple(Member(name, name == "w") for name in names))
         self.accept = accept
         self.pages = pages
-        self.hosts = {name: Host(name, rng.uniform(0.9, 1.1), self.uids) for name in names}
+        self.hosts = {name: Host(name, rng.uniform(0.9, 1.1), self._new_store()) for name in names}
+        for host in self.hosts.values():
+            self._new_keeper(host)
         self.network = Network(rng, names, self.at, lambda: self.now)
         self.network.deliver = self._deliver
         self.network.meet, self.network.part = self._meet, self._part
         self.network.is_alive = lambda name: self.hosts[name].node is not None
         self.on_reply: Callable[[str, Reply], None] = lambda host, reply: None
         self.on_crash: Callable[[str], None] = lambda host: None
+        self.on_look: Callable[[str], None] = lambda host: None
+        """Hears that a node has looked at mailboxes, or done something in them, and knows of neither yet."""
         self.lost: set[Dot] = set()
         """Ops that were on no other disk than one that is gone."""
         self.lost_disks: list[tuple[str, dict[str, int]]] = []
@@ -108,13 +131,27 @@ class World:
 
     def options(self) -> NodeOptions:
         mastering = MasteringOptions(
-            RootOptions(jitter_s=self.rng.uniform(0, 0.2)), TrackerOptions(accept=self.accept), gap=100_000
+            RootOptions(jitter_s=self.rng.uniform(0, 0.2)), TrackerOptions(accept=self.accept), gap=GAP
         )
-        return NodeOptions(mastering, unix_s=1_795_000_000.0, pages=self.pages)
+        guard = GUARD if self.gates else None
+        return NodeOptions(mastering, unix_s=1_795_000_000.0, pages=self.pages, expunge_guard=guard)
+
+    def _new_store(self) -> ModelStore:
+        return GatedStore(self.uids) if self.gates else ModelStore(self.uids)
+
+    def _new_keeper(self, host: Host) -> None:
+        if isinstance(host.store, GatedStore):
+            place = self.members.place(host.name)
+            numbers = ORPHAN_MS, GAP, len(self.members.names), place
+            orphaned = b"apart %d %d %d %d" % numbers if self.accept else b"wait"
+            later = lambda seconds, what: self.at(self.now + seconds, what)  # noqa: E731
+            host.keeper = ModelKeeper(host.store, orphaned, lambda: self.clock(host), later)
 
     def start(self, name: str) -> None:
         host = self.hosts[name]
         host.store.forget(self._nobodys())
+        if host.keeper is not None:
+            host.keeper.daemon_came()
         host.node = Node(name, self.members, host.rows, self.clock(host), self.options())
         host.node.core.recover({USER: host.store.stored(USER)} if host.store.boxes else {})
         self._after(host)
@@ -142,6 +179,8 @@ class World:
             if name in connection.ends and connection.is_up:
                 self.network.drop(connection)
         self.on_crash(name)
+        if host.keeper is not None:
+            host.keeper.daemon_gone()
 
     def lose_disk(self, name: str) -> None:
         """The machine is gone with its disk, and another one has its place: what no other node has is lost."""
@@ -157,7 +196,8 @@ class World:
             other.store.forget(self.lost)
         most_ops = host.rows.most_ops
         host.disks += 1
-        host.rows, host.store = MemoryRows(), ModelStore(self.uids)
+        host.rows, host.store = MemoryRows(), self._new_store()
+        self._new_keeper(host)
         host.rows.most_ops = most_ops
         host.rows.put_cluster(ClusterRow(origin=origin_of_new(name, 1000 * host.disks), is_fresh=True))
         host.rows.commit()
@@ -175,8 +215,23 @@ class World:
         if host.frozen is not None:
             host.frozen.append(what)
         elif host.node is not None:
+            self._do_gates(host, host.node)
             what(host.node, self.clock(host))
             self._after(host)
+
+    def _do_gates(self, host: Host, node: Node) -> None:
+        """What gates need is done before anything else, as in the driver."""
+        gates, folders, store = node.gates, node.folders, host.store
+        if gates is None or folders is None or not isinstance(store, GatedStore):
+            return
+        now = self.clock(host)
+        looked = [(order, store.gate(order)) for order in gates.orders((), now)]
+        listed = [(order, store.listing(order)) for order in folders.orders((), now)]
+        self.on_look(host.name)
+        for order, result in looked:
+            gates.done(order, result, now)
+        for listing, found in listed:
+            folders.done(listing, FolderResult(found), now)
 
     def freeze(self, name: str, seconds: float) -> None:
         """The node stands still, as by SIGSTOP; what comes meanwhile, it finds before it looks at the clock."""
@@ -203,14 +258,20 @@ class World:
         if self._crash_next == host.name and (works or was_changed):
             self._crash_within(host, works)
             return
+        ended = host.store.do(works) if works else []
+        core.ended(ended)
+        was_changed |= host.rows.is_dirty
         if works:
-            host.store.do(works)
+            self.on_look(host.name)
         if was_changed:
             host.rows.commit()
         if removals := core.removals():
-            host.store.do(removals)
+            ended += host.store.do(removals)
         if works:
             host.store.settle(works)
+        if ended and node.gates is not None and node.folders is not None:
+            node.gates.worked(ended, now)
+            node.folders.worked(ended, now)
         core.unneeded()
         for send in core.sends():
             self._send(host, send)
@@ -271,6 +332,9 @@ class World:
     def _tick(self, host: Host, node: Node, at: float) -> None:
         if host.node is node and host.wakes_at == at:
             host.wakes_at = float("inf")
+            host.ticks[int(self.now)] += 1
+            if host.ticks[int(self.now)] > MOST_TICKS:
+                raise Violation("I16", f"{host.name} has time pass again and again at {self.now:.3f}, and does nothing")
             self.call(host.name, lambda node, now: node.tick(now)) if host.frozen is None else None
 
     # What comes
