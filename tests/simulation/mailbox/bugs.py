@@ -127,6 +127,16 @@ def _stale_ping(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(root.Root, "_hear_root", renewing)
 
 
+def _lease_from_receipt(patch: pytest.MonkeyPatch) -> None:
+    """The root's lease is counted from when an answer comes, and not from when it asked."""
+    granted = root.Root._granted_by
+
+    def granted_by(self: Any, peer: str, question: Any, answer: Any, now: float) -> None:
+        granted(self, peer, question._replace(sent_at=now) if self.is_root else question, answer, now)
+
+    patch.setattr(root.Root, "_granted_by", granted_by)
+
+
 def _term_not_compared(patch: pytest.MonkeyPatch) -> None:
     """A GIVE that came before is taken again."""
     give = Tracker.give
@@ -297,6 +307,7 @@ BUGS: Final[dict[str, Callable[[pytest.MonkeyPatch], None]]] = {
     "give before saves": _give_before_saves,
     "held= ignored": _held_ignored,
     "jump too far": _jump_too_far,
+    "lease from receipt": _lease_from_receipt,
     "last writer by arrival": _last_writer_by_arrival,
     "renumber below uidnext": _renumber_below,
     "seq reused": _seq_reused,

@@ -31,6 +31,8 @@ DISKS = 0.15
 """Of those in which something breaks, the histories in which a node loses its disk."""
 FAILING = 0.3
 """Of those beside Dovecots in which something breaks, the histories in which a keeper dies with its node."""
+ECHOES = 0.05
+"""Of those in which something breaks, the histories in which a root goes on hearing answers when nobody hears it."""
 ROAMER = "r"
 QUIET_S = 120.0
 """So long it may take, when all is mended, until nothing happens any more."""
@@ -74,6 +76,9 @@ class History:
         if not self.calm and self.disks.random() < DISKS and not self.world.uids.may_burn:
             # What named a UID on a disk that is lost, nobody knows when a gate fails.
             self.loses_at = self.disks.randrange(steps)
+        echoes = random.Random(f"late {seed}")
+        self.echoes_at = echoes.randrange(steps) if not self.calm and echoes.random() < ECHOES else -1
+        """The step at which what others say to the root comes late; -1 for none."""
         self.books = Books()
         twins = random.Random(f"twins {seed}")
         if twins.random() < TWINS:
@@ -111,6 +116,8 @@ class History:
         for step in range(self.steps):
             if step == self.loses_at:
                 self._lose_disk(self.disks.choice(self.world.members.keepers))
+            if step == self.echoes_at:
+                self._echo()
             self._happen()
             self.world.run(self.world.now + self.rng.expovariate(1 / 0.03))
             for client in self.clients.values():
@@ -269,6 +276,23 @@ class History:
             for ends in ((name, other), (other, name)):
                 if self.rng.random() < 0.7:
                     self._hinder(*ends)
+
+    def _echo(self) -> None:
+        """What others say to the root is under way for long; then nothing passes any more, and answers to what it said
+        before come one after the other, while the others elect another root."""
+        roots = [h.name for h in self.world.hosts.values() if h.node is not None and h.node.mastering.root.is_root]
+        for root in roots[:1]:
+            self.world.seen["echo"] += 1
+            others = self.world.members.others(root)
+            for other in others:
+                self.world.network.of(root, other).lag_s[other] = self.rng.uniform(3.0, 3.5)
+            self.world.run(self.world.now + self.rng.uniform(1.5, 3.0))
+            for other in others:
+                self.world.network.stall(root, other, 20.0)
+            self.world.run(self.world.now + 1.0)
+            for other in others:
+                self.world.network.stall(other, root, 20.0)
+            self.world.run(self.world.now + self.rng.uniform(6.0, 14.0))
 
     def _mend_some(self) -> None:
         for host in self.world.hosts.values():

@@ -22,6 +22,7 @@ FOUND_BY: Final = {
     "ahead forgotten": 457,
     "deleted with mail, and its lock let go": 638,
     "epochs not heard": 1000333,
+    "lease from receipt": 884,
     "left in the block of another": 515,
     "made with an open gate": 73,
     "uid of a twin not passed": 27,

@@ -61,6 +61,7 @@ MUST_HAPPEN = {
     "crash within",
     "cut",
     "disk lost",
+    "echo",
     "forgotten",
     "freeze",
     "interrupted",
