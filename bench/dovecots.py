@@ -1,8 +1,9 @@
 """Two real Dovecots kept equal by pyrepl, and the same by Dovecot's own dsync in a loop: `python -m bench.dovecots`.
 
-One at a time: how long after the OK of an APPEND on one the other's client sees the mail. Then clients of both append,
-4 KB each, flag what they appended, and mail is delivered, all into one INBOX: mails whose UID is not the one that their
-client was told, and mails that are lost or there twice on either side when all is quiet.
+One at a time: how long after the OK of an APPEND on one the other's client sees the mail, beside each other and with
+10 ms of delay in each direction. Then clients of both append, 4 KB each, flag what they appended, and mail is
+delivered, all into one INBOX: mails whose UID is not the one that their client was told, and mails that are lost or
+there twice on either side when all is quiet.
 
 Mails a second while clients of one append as fast as they can, a mail or many with one APPEND, until the other has all;
 beside it, what one Dovecot alone takes. And of pyrepl the processor time of a node with many mailboxes where nothing
@@ -30,6 +31,7 @@ from typing import Final, NamedTuple
 from rich.console import Console
 from rich.table import Table
 
+from bench.delayed_link import DelayedLink
 from pyrepl.mailbox.gates import IDLE_S
 from tests.fault.mailbox_cluster import USER, MailboxCluster
 from tests.interop.dovecot_load import subjects
@@ -42,6 +44,8 @@ TEXT: Final = "x" * 76 + "\r\n"
 LINES: Final = 52
 PATH: Final = "/usr/bin:/usr/sbin:/bin"
 USERS: Final = 20
+DELAY_MS: Final = 10
+"""Of each direction, between two nodes that are far from each other."""
 _EXISTS: Final = re.compile(rb"(\d+)")
 
 
@@ -72,6 +76,15 @@ def mail(name: str) -> bytes:
 @contextmanager
 def by_pyrepl(lab: Lab) -> Iterator[dict[str, Dovecot]]:
     with dovecot_pair(lab) as pair:
+        yield pair.dovecots
+
+
+@contextmanager
+def by_pyrepl_far(lab: Lab) -> Iterator[dict[str, Dovecot]]:
+    """As `by_pyrepl`, with a delay of each direction of the link."""
+    with dovecot_pair(lab) as pair, DelayedLink(pair.cluster.ports["a"], DELAY_MS / 1000) as link:
+        pair.proxy.target = link.port
+        pair.proxy.cut()
         yield pair.dovecots
 
 
@@ -282,13 +295,14 @@ def main() -> None:
     parser.add_argument("--many", type=int, default=2000, help="mails one way (default 2000)")
     options = parser.parse_args()
     found = {}
-    for name, kept in (("pyrepl", by_pyrepl), ("dsync", by_dsync)):
+    ways = {"pyrepl": by_pyrepl, f"pyrepl, {DELAY_MS} ms": by_pyrepl_far, "dsync": by_dsync}
+    for name, kept in ways.items():
         with tempfile.TemporaryDirectory() as folder, Lab(Path(folder)) as lab, kept(lab) as dovecots:
             found[name] = measured(dovecots, options.mails, options.seconds, options.writers)
     Console().print(shown(found))
     for at_once in (1, 50):
-        ways = [way(options.many, 2 * options.writers, at_once) for way in (one_way, alone)]
-        print("one way, 4 KB, {} with an APPEND: {:.0f} mails/s, a Dovecot alone {:.0f}".format(at_once, *ways))
+        speeds = [way(options.many, 2 * options.writers, at_once) for way in (one_way, alone)]
+        print("one way, 4 KB, {} with an APPEND: {:.0f} mails/s, a Dovecot alone {:.0f}".format(at_once, *speeds))
     print(f"idle, {options.boxes} mailboxes: {idle_percent(options.boxes, 3 * options.seconds):.2f} % of a core")
 
 
