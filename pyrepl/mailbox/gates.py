@@ -234,6 +234,9 @@ class Gates:
             self._saving.unlock(CLIENT, gate.box, now)
             is_unlisted = result.found is not None and result.found.unlisted > 0
             gate.has_changed = is_unlisted or gate.news > gate.asked_news
+            if not is_unlisted and not is_part and not is_visible(self._core.rows, box):
+                # It was deleted, and stayed for mail that is gone by now; if any is there still, it stays.
+                self._core.want(RemoveBox(box.user, box.guid))
             gate.again_at = now if gate.has_changed else now + RETRY_S if is_part else float("inf")
         elif order.work is GateWork.OPEN:
             gate.enter_until, gate.idle_at = now + ENTER_S, now + IDLE_S

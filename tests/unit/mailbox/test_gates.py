@@ -7,7 +7,7 @@ from pyrepl.mailbox.gate_states import GateResult, GateState, GateWork, Seen
 from pyrepl.mailbox.gates import BUSY_S, CLIENT, ENTER_S, IDLE_S, MOST_WHOLE, RETRY_S
 from pyrepl.mailbox.sending import Notice
 from pyrepl.mailbox.store import Ended, MakeBox, MoveMessage, Outcome, RemoveBox, Result, Stored
-from pyrepl.mailbox.verbs import Check, Create, Expunge, Renumber, Save, Store
+from pyrepl.mailbox.verbs import Check, Create, Delete, Expunge, Renumber, Save, Store
 from pyrepl.mailbox.words import APART, Box, Dot, Token
 from tests.unit.mailbox.gate_rig import GUID, READS, RELEASED, TEXT, Rig, done, mail
 
@@ -269,6 +269,17 @@ def test_the_gate_of_a_mailbox_that_was_to_go_and_holds_mail_is_shut_as_any_othe
     rig.found = mail(1, 2)
     rig.run(IDLE_S + 1)
     assert rig.messages() == {1: "G1", 2: "G2"} and rig.state() is GateState.SHUT
+
+
+def test_a_mailbox_that_was_deleted_goes_when_the_mail_is_gone_for_which_it_stayed() -> None:
+    rig = Rig()
+    rig.see(READS)
+    rig.node.core.do([Delete(user="alice", box=Box(GUID, True), known=rig.node.core.journal.vector())])
+    assert rig.node.core.removals() == [RemoveBox("alice", GUID)]
+    rig.gates.worked([Ended(RemoveBox("alice", GUID), Result(Outcome.HAS_MAIL))], rig.now)
+    assert rig.state() is GateState.OPEN
+    rig.run(IDLE_S + 1)
+    assert rig.state() is None, "it was removed"
 
 
 def save_of_b(uid: int) -> Save:
