@@ -12,7 +12,7 @@ Not here: when it is compared (gates.py), and how ops are applied (merging.py).
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Collection
 from itertools import dropwhile
 from typing import NamedTuple
 
@@ -71,12 +71,13 @@ class Difference(NamedTuple):
 
 
 def difference(
-    rows: Rows, box: BoxRow, found: FoundBox, token: Token, guard: int, awaited: Container[str] = ()
+    rows: Rows, box: BoxRow, found: FoundBox, token: Token, guard: int, awaited: Collection[str] = ()
 ) -> Difference:
     """`token`: under which Dovecot gave out the UIDs that are new. `guard`: so many may be missing at once. `awaited`:
-    messages whose ops are to come again."""
+    messages whose ops are to come again, or whose texts are on their way: none of them is compared."""
     there = {each.guid: each for each in found.messages if each.guid not in awaited}
-    known = {guid: row for guid, row in _known(rows, box, found).items() if guid not in found.untold}
+    unclear = {*found.untold, *awaited}
+    known = {guid: row for guid, row in _known(rows, box, found).items() if guid not in unclear}
     new = sorted(each for each in there.values() if _is_new(rows, box, known.get(each.guid), each))
     late = frozenset(each.guid for each in dropwhile(lambda each: each.text is not None, new))
     there = {guid: each for guid, each in there.items() if guid not in late}

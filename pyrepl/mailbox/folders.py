@@ -22,7 +22,7 @@ from __future__ import annotations
 from collections.abc import Container, Sequence
 from typing import Final, NamedTuple, final
 
-from pyrepl.mailbox.boxes import view
+from pyrepl.mailbox.boxes import is_visible, view
 from pyrepl.mailbox.core import Core
 from pyrepl.mailbox.excluded import EVERYTHING, Excluded
 from pyrepl.mailbox.gates import Gates
@@ -228,6 +228,10 @@ class Folders:
     def _adopt(self, user: str, there: dict[str, FoundFolder], subscribed: frozenset[str]) -> None:
         for guid in view(self._core.rows, user).keys() - there.keys():
             self._delete(guid)
+        for box in self._gates.boxes():
+            # One that was deleted, and stayed for its mail, has gone with it.
+            if box.user == user and box.guid not in there and not is_visible(self._core.rows, box):
+                self._core.want(RemoveBox(user, box.guid))
         renamed = self._rename(user, there)
         for each in there.values():
             self._adopt_unshown(user, each)

@@ -162,7 +162,7 @@ class Gates:
         self._is_unwatched = count > 0
 
     def worked(self, ended: Sequence[Ended], now: float) -> None:
-        """Works were done: mailboxes came or went. One that holds mail has its gate on: it may have given out UIDs that
+        """Works were done: mailboxes came or went. One that holds mail keeps its gate: it may have given out UIDs that
         nobody knows of. A message that was to be moved and is not there, Dovecot has expunged."""
         for work, result in ended:
             if isinstance(work, MakeBox):
@@ -269,7 +269,8 @@ class Gates:
 
     def _look_at_awaited(self, now: float) -> None:
         """A Dovecot may have changed messages before their ops came again: none of that was compared."""
-        for guid in self._awaiting - self._core.merger.kept.keys():
+        lacking = {box for box, _ in self._core.missing}
+        for guid in self._awaiting - self._core.merger.kept.keys() - lacking:
             self._awaiting.discard(guid)
             if guid in self._gates:
                 self._look_again(self._gates[guid], now)
@@ -437,7 +438,9 @@ class Gates:
         token = self._token(box.guid)
         guard = len(found.messages) + 2**32 if box.guid in self.allowed else self._guard
         token_found = token or Token(self._mastering.root.epoch, APART)
-        awaited = self._core.merger.kept.get(box.guid, {})
+        # Of these a text is on its way, and the store has none yet.
+        lacking = {guid for (at, guid), each in self._core.missing.items() if at == box.guid and not each.is_damaged}
+        awaited = self._core.merger.kept.get(box.guid, {}).keys() | lacking
         differs = difference(self._core.rows, box, found, token_found, guard, awaited)
         (self._awaiting.add if awaited else self._awaiting.discard)(gate.box)
         gate.wanted = differs.late

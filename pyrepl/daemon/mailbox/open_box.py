@@ -380,6 +380,8 @@ class OpenBox:
         flags = {flag for work in works if isinstance(work, AddMessage | MoveMessage | SetFlags) for flag in work.flags}
         unkept = self._keywords.add(flags)
         self._list.append(plan.new, plan.next_uid)
+        if plan.next_uid > next(reversed(self._list.entries), 0) + 1:
+            self._raised_to = plan.next_uid
         results: list[Result] = []
         for index, work in enumerate(works):
             has_failed = bool(results) and results[-1].outcome is Outcome.FAILED

@@ -112,7 +112,11 @@ class UserBoxes:
         self._lock.take(path)
         try:
             has_mail = self.has_mail(path)
-            if not has_mail:
+            if not has_mail and not place.folder:
+                self._drop.aside(guid).remove_all()
+                self._clear_inbox()
+                self._folders.forget()
+            elif not has_mail:
                 self.remove(guid)
         finally:
             self._lock.release(path)
@@ -279,15 +283,20 @@ class UserBoxes:
         inbox = self._folders.root
         self._lock.take(inbox)
         try:
-            for name in (CUR, NEW):
-                for file in self._files.names(inbox + b"/" + name):
-                    self._files.unlink(inbox + b"/" + name + b"/" + file)
-            for file in (box_keywords.NAME, uidlist_file.NAME):
-                with suppress(FileNotFoundError):
-                    self._files.unlink(inbox + b"/" + file)
-            self._files.sync(inbox)
+            self._clear_inbox()
         finally:
             self._lock.release(inbox)
+
+    def _clear_inbox(self) -> None:
+        """As `_empty_inbox`, by who has its lock."""
+        inbox = self._folders.root
+        for name in (CUR, NEW):
+            for file in self._files.names(inbox + b"/" + name):
+                self._files.unlink(inbox + b"/" + name + b"/" + file)
+        for file in (box_keywords.NAME, uidlist_file.NAME):
+            with suppress(FileNotFoundError):
+                self._files.unlink(inbox + b"/" + file)
+        self._files.sync(inbox)
 
     def _await(self, lock: bytes) -> None:
         """Let a Dovecot that writes the file finish; a lock that stays is a dead one's, and is replaced."""

@@ -191,7 +191,7 @@ class Client:
         box = self.rng.choice(boxes)
         what = self.rng.choices(
             (self._save, self._lock, self._store, self._expunge, self._copy, self._list, self._condstore, self._tx),
-            # UIDs of its own have none who are beside a Dovecot.
+            # Beside a Dovecot no client gives out UIDs under a LOCK.
             (20, 0 if self.world.gates else 14, 16, 7, 6, 4, 3, 3),
         )[0]
         what(host.node, box)

@@ -26,7 +26,7 @@ CALM_S: Final = 5.0
 
 
 class Session(NamedTuple):
-    """Someone who wants the lock, to do one thing. `gives_up` does what is left to do without it."""
+    """Someone who wants the lock, to do one thing."""
 
     what: str
     since: float

@@ -1,4 +1,4 @@
-"""The store of a node beside a Dovecot: mailboxes have locks, one has it at a time, and gates are locks that are kept.
+"""The store of a node beside a Dovecot: each mailbox has a lock, and a gate is a lock that is kept.
 
 What it does itself takes no time; who finds a Dovecot at it waits until that is done.
 """
@@ -19,6 +19,7 @@ from pyrepl.mailbox.store import (
     MakeBox,
     MoveMessage,
     Outcome,
+    RaiseNext,
     RemoveBox,
     RemoveMessage,
     Result,
@@ -223,6 +224,8 @@ class GatedStore(ModelStore):
             result = super()._do(work)
             self.release(work.box)
             return result
+        if isinstance(work, RaiseNext) and work.uidnext > self.seen.get(work.box, 0) + 1:
+            self._raised[work.box] = work.uidnext
         if isinstance(work, MakeBox):
             self._uidvalidities[work.box] = work.uidvalidity
         if isinstance(work, MakeBox) and work.box not in self.boxes:

@@ -72,8 +72,8 @@ class History:
         """The step at which a disk is lost; -1 for none."""
         self.gates = random.Random(f"gates {seed}")
         """What Dovecots do."""
-        self.world.uids.may_burn = gates and not self.calm and self.gates.random() < FAILING
-        if not self.calm and self.disks.random() < DISKS and not self.world.uids.may_burn:
+        self.keepers_die = gates and not self.calm and self.gates.random() < FAILING
+        if not self.calm and self.disks.random() < DISKS and not self.keepers_die:
             # What named a UID on a disk that is lost, nobody knows when a gate fails.
             self.loses_at = self.disks.randrange(steps)
         echoes = random.Random(f"late {seed}")
@@ -171,8 +171,9 @@ class History:
         else:
             self.world.crash(name)
             keeper = self.world.hosts[name].keeper
-            if keeper is not None and self.world.uids.may_burn and self.gates.random() < 0.5:
+            if keeper is not None and self.keepers_die and self.gates.random() < 0.5:
                 self.world.seen["keeper killed"] += 1
+                self.world.uids.may_burn = True
                 keeper.kill()
 
     def _interrupt(self) -> None:

@@ -34,7 +34,7 @@ class Watch:
     """Looks at each op that a node makes, in the order of the real time."""
 
     def __init__(self, *, are_blocks_kept: bool = True) -> None:
-        """`are_blocks_kept`: nobody but the node gives out UIDs; what is beside a Dovecot is told when it was."""
+        """`are_blocks_kept`: nobody but the node gives out UIDs, as no Dovecot is beside it."""
         self._are_blocks_kept = are_blocks_kept
         self.made: dict[Dot, Made] = {}
         self.conditions: list[Condition] = []

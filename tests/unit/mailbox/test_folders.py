@@ -211,6 +211,18 @@ def test_folders_are_listed_again_when_one_that_was_to_go_holds_mail() -> None:
     assert [order.user for order in rig.orders()] == ["alice"]
 
 
+def test_one_that_was_deleted_and_stayed_for_its_mail_goes_with_its_folder() -> None:
+    rig = Rig()
+    rig.core.do([Delete(user="alice", box=Box(WORK, True), known=rig.core.journal.vector())])
+    gates, removals = rig.node.gates, rig.core.removals()
+    assert gates is not None and removals == [RemoveBox("alice", WORK)]
+    rig.folders.worked([Ended(removals[0], Result(Outcome.HAS_MAIL))], rig.now)
+    rig.see(FoundFolder("Work", WORK, 7, has_mail=True))
+    assert rig.works() == [] and gates.state(WORK) is not None
+    rig.see(without=[WORK])
+    assert RemoveBox("alice", WORK) in rig.works(), "or its gate would be tried for ever"
+
+
 def test_a_mailbox_that_both_made_is_one_if_one_is_empty() -> None:
     rig = Rig()
     assert rig.see(FoundFolder("Work", NEW, 9, is_aside=True)) == [] and rig.works() == [RemoveBox("alice", NEW)]

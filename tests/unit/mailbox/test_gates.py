@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pyrepl.mailbox.compare import Found, FoundBox
+from pyrepl.mailbox.core import Missing
 from pyrepl.mailbox.gate_states import GateResult, GateState, GateWork, Seen
 from pyrepl.mailbox.gates import BUSY_S, CLIENT, ENTER_S, IDLE_S, MOST_WHOLE, RETRY_S
 from pyrepl.mailbox.sending import Notice
@@ -280,6 +281,21 @@ def test_a_mailbox_that_was_deleted_goes_when_the_mail_is_gone_for_which_it_stay
     assert rig.state() is GateState.OPEN
     rig.run(IDLE_S + 1)
     assert rig.state() is None, "it was removed"
+
+
+def test_a_message_whose_text_is_on_its_way_was_not_expunged() -> None:
+    rig = Rig()
+    rig.found = mail(1, 2)
+    rig.see(READS)
+    rig.run(IDLE_S + 1)
+    rig.node.core.missing[GUID, "G2"] = Missing("alice")
+    rig.found = mail(1)
+    rig.gates.allow(GUID, rig.now)
+    rig.run(IDLE_S + 1)
+    assert rig.messages() == {1: "G1", 2: "G2"}
+    rig.node.core.missing.clear()
+    rig.run(1.0)
+    assert rig.messages() == {1: "G1"}, "it never came, and all is compared again"
 
 
 def save_of_b(uid: int) -> Save:

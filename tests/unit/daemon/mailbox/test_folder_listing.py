@@ -159,6 +159,12 @@ def test_a_mailbox_with_mail_that_nobody_knows_of_is_not_removed() -> None:
     assert sorted_(rig.listed(INBOX_ID)) == [FoundFolder("INBOX", INBOX_ID)]
 
 
+def test_an_inbox_that_holds_no_mail_is_removed_beside_a_dovecot_too() -> None:
+    rig = Rig()
+    tell(rig.store, RemoveBox(USER, INBOX_ID), make_box("3" * 32, "INBOX", 8))
+    assert FoundFolder("INBOX", "3" * 32, 8) in sorted_(rig.listed())
+
+
 def test_a_dovecot_finishes_before_its_mailbox_is_renamed() -> None:
     rig = Rig()
     rig.open(WORK_ID)
