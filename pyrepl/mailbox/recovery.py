@@ -70,7 +70,7 @@ def works_at_start(
     was made, renamed, deleted and subscribed is left to whoever compares folders."""
     found = Recovery([], {}, [], {}, [], [], [])
     held = rows.held()
-    stored = {guid: _without_committed(rows, there, held) for guid, there in stored.items()}
+    stored = {guid: _without_committed(rows, user, origin, there, held) for guid, there in stored.items()}
     shown = view(rows, user)
     for guid in sorted(stored.keys() - shown.keys()):
         _compare_unshown(rows, user, origin, guid, stored[guid], found, has_gates)
@@ -102,21 +102,25 @@ def _pass_seen(rows: Rows, guid: str, there: StoredBox, found: Recovery) -> None
         found.passed[guid] = max(there.next_uid - 1, found.passed.get(guid, 0))
 
 
-def _without_committed(rows: Rows, there: StoredBox, held: dict[str, int]) -> StoredBox:
+def _without_committed(rows: Rows, user: str, origin: str, there: StoredBox, held: dict[str, int]) -> StoredBox:
     """Ops whose rows are committed say nothing of what a crash left."""
     return there._replace(
         messages={
-            guid: has if has.at is None or not _is_committed(rows, has.at, guid, held) else has._replace(at=None)
+            guid: has._replace(at=None) if has.at and _is_committed(rows, user, origin, has.at, guid, held) else has
             for guid, has in there.messages.items()
         }
     )
 
 
-def _is_committed(rows: Rows, at: Dot, guid: str, held: dict[str, int]) -> bool:
-    """Did this op bring this message? A number of our own that a crash forgot was taken again by another op."""
+def _is_committed(rows: Rows, user: str, origin: str, at: Dot, guid: str, held: dict[str, int]) -> bool:
+    """Did this op bring this message? A number of our own that a crash forgot was taken again by another op; and a text
+    of our own mail processes has a number that is no op's: where the journal does not tell, the rows do."""
     if held.get(at.origin, 0) < at.seq:
         return False
     ops = [op for op in rows.ops(at.origin, at.seq - 1, 1) if op.at == at]
+    if not ops and at.origin == origin:
+        boxes = [box.guid for box in rows.boxes(user)]
+        return any(rows.message(box, guid) is not None or rows.gone(box, guid) is not None for box in boxes)
     return not ops or any(guid in (op.__dict__.get("guid"), *op.__dict__.get("guids", ())) for op in ops)
 
 

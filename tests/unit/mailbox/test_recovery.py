@@ -132,6 +132,14 @@ def test_a_number_that_a_crash_forgot_may_have_been_taken_by_another_op() -> Non
     assert (found.works, found.notices) == ([RemoveMessage("alice", "g1", "G7")], [])
 
 
+def test_a_text_of_our_own_has_no_ops_number_so_the_rows_tell_where_the_journal_does_not() -> None:
+    made = rows()
+    made.skip_to(Dot("a", 9))
+    messages = {"G1": Stored(1, ("\\Seen",), Dot("a", 3)), "G7": Stored(7, (), Dot("a", 3))}
+    found = works_at_start(made, "alice", "a", {"g1": StoredBox("INBOX", False, messages)})
+    assert (found.works, found.notices) == ([RemoveMessage("alice", "g1", "G7")], []), "nobody was told of it"
+
+
 def test_a_message_that_is_aside_gets_its_uid_or_another_if_clients_have_seen_that() -> None:
     there = StoredBox("INBOX", False, {"G1": Stored(0, ())}, next_uid=1)
     found = works_at_start(rows(), "alice", "a", {"g1": there})
