@@ -19,7 +19,7 @@ ROOM: Final = "pyrepl.mailbox"
 MOST_SEEDS: Final = 1000
 FOUND_BY: Final = {
     "a stale ping renews a lease": 80,
-    "ahead forgotten": 457,
+    "ahead forgotten": 325,
     "deleted with mail, and its lock let go": 638,
     "epochs not heard": 1000333,
     "lease from receipt": 884,
