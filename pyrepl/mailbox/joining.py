@@ -54,9 +54,7 @@ class Joiner:
         mine = self.rows.box(state.id)
         if mine is not None and mine.user != state.user:
             return False
-        before = view(self.rows, state.user)
-        self.rows.put_box(_new_box(state) if mine is None else _joined_box(mine, state))
-        effects.works.extend(works_between(self.rows, state.user, before, view(self.rows, state.user)))
+        self.merger.list_box(_new_box(state) if mine is None else _joined_box(mine, state), effects)
         return True
 
     def end_box(self, state: State) -> None:
@@ -197,7 +195,7 @@ def _new_box(state: State) -> BoxRow:
 
 
 def _joined_box(mine: BoxRow, state: State) -> BoxRow:
-    joined = with_creation(mine, state.box.text, state.stamp, state.created)
+    joined = with_creation(mine, _new_box(state))
     joined = joined._replace(deleted=mine.deleted or state.deleted)
     if (state.subscribed or NEVER) > mine.subscribed_stamp:
         joined = joined._replace(subscribed=state.is_subscribed, subscribed_stamp=state.subscribed or NEVER)

@@ -405,22 +405,29 @@ class Merger:
     # The list of mailboxes
 
     def _create(self, op: Create, effects: Effects) -> None:
-        """Two nodes may find one mailbox beside their Dovecots, as after a crash or in a Maildir that was copied: the
-        older CREATE stands, and of the names the newer one."""
+        """Two nodes may find one mailbox beside their Dovecots, as after a crash or in a Maildir that was copied."""
         known = self.rows.box(op.id)
         if known is not None and known.user != op.user:
             return
-        before = view(self.rows, op.user)
         stamp = _stamp(op)
-        row = known or BoxRow(op.id, op.user, op.box.text, stamp, op.uidvalidity or 1, created_stamp=stamp)
-        self.rows.put_box(with_creation(row, op.box.text, stamp, stamp))
-        effects.works.extend(works_between(self.rows, op.user, before, view(self.rows, op.user)))
+        made = BoxRow(op.id, op.user, op.box.text, stamp, op.uidvalidity or 1, created_stamp=stamp)
+        self.list_box(made if known is None else with_creation(known, made), effects)
+
+    def list_box(self, row: BoxRow, effects: Effects) -> None:
+        """A mailbox is new in its user's list, or stands there otherwise."""
+        known, before = self.rows.box(row.guid), view(self.rows, row.user)
+        self.rows.put_box(row)
+        after = view(self.rows, row.user)
+        effects.works.extend(works_between(self.rows, row.user, before, after))
+        if known is not None and known.uidvalidity != row.uidvalidity and row.guid in before.keys() & after.keys():
+            name, _ = after[row.guid]
+            effects.works.append(MakeBox(row.user, row.guid, name, row.uidvalidity, row.uidnext))
 
     def _change_list(self, box: BoxRow, op: Op, effects: Effects) -> None:
         before = view(self.rows, op.user)
         stamp = _stamp(op)
-        if isinstance(op, Rename) and stamp > box.name_stamp:
-            self.rows.put_box(box._replace(name=op.to.text, name_stamp=stamp))
+        if isinstance(op, Rename):
+            self.rows.put_box(with_creation(box, box._replace(name=op.to.text, name_stamp=stamp)))
         elif isinstance(op, Subscribe | Unsubscribe) and stamp > box.subscribed_stamp:
             self.rows.put_box(box._replace(subscribed=isinstance(op, Subscribe), subscribed_stamp=stamp))
         elif isinstance(op, Delete):
@@ -442,10 +449,21 @@ class Merger:
                 self.rows.put_gone(gone._replace(modseq=landing.modseq))
 
 
-def with_creation(box: BoxRow, name: str, name_stamp: Stamp, created_stamp: Stamp) -> BoxRow:
-    """The row of a mailbox with what another node knows of how it came, and of its name."""
-    joined = box._replace(created_stamp=min(box.created_stamp, created_stamp))
-    return joined._replace(name=name, name_stamp=name_stamp) if name_stamp > box.name_stamp else joined
+def with_creation(box: BoxRow, other: BoxRow) -> BoxRow:
+    """The row of a mailbox with what `other` says of how it came, and of its name: of two CREATEs the older stands,
+    UIDVALIDITY and all; the newest RENAME stands above every CREATE."""
+    is_older = other.created_stamp < box.created_stamp
+    if _is_renamed(box) or _is_renamed(other):
+        takes_name = (_is_renamed(other), other.name_stamp) > (_is_renamed(box), box.name_stamp)
+    else:
+        takes_name = is_older
+    if is_older:
+        box = box._replace(created_stamp=other.created_stamp, uidvalidity=other.uidvalidity)
+    return box._replace(name=other.name, name_stamp=other.name_stamp) if takes_name else box
+
+
+def _is_renamed(box: BoxRow) -> bool:
+    return box.name_stamp != box.created_stamp
 
 
 def newest(dots: Iterable[Dot]) -> tuple[Dot, ...]:

@@ -132,11 +132,12 @@ def test_a_mailbox_is_made_empty_and_ends_as_the_others() -> None:
 
 def test_names_and_subscriptions_by_stamp_and_a_deletion_stands() -> None:
     side = Side({"a": 5}, row("G1", 1, Dot("a", 4)))
-    theirs = MADE._replace(name="Old", name_stamp=Stamp(0, "b"), subscribed=True, subscribed_stamp=Stamp(2, "b"))
+    newer = Stamp(2, "b")
+    theirs = MADE._replace(name="Old", name_stamp=newer, created_stamp=newer, subscribed=True, subscribed_stamp=newer)
     side.joiner.box(state_of(theirs._replace(highest=4, uidnext=3)), side.effects)
     side.joiner.end_box(state_of(theirs._replace(highest=4, uidnext=3)))
-    assert side.rows.box(BOX) == MADE._replace(subscribed=True, subscribed_stamp=Stamp(2, "b")), "nothing falls"
-    side.joiner.box(state_of(theirs._replace(name="New", name_stamp=Stamp(2, "b"), deleted=True)), side.effects)
+    assert side.rows.box(BOX) == MADE._replace(subscribed=True, subscribed_stamp=newer), "nothing falls"
+    side.joiner.box(state_of(theirs._replace(name="New", name_stamp=Stamp(3, "b"), deleted=True)), side.effects)
     assert RenameBox("alice", BOX, "New") in side.effects.works
     assert RemoveBox("alice", BOX) not in side.effects.works, "it has a message that may be new to the other"
     found = side.rows.box(BOX)

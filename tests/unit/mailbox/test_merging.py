@@ -5,8 +5,8 @@ from __future__ import annotations
 from itertools import permutations
 
 from pyrepl.mailbox.merging import Effects, Merger, Text
-from pyrepl.mailbox.rows import UNPLACED
-from pyrepl.mailbox.store import AddMessage, MoveMessage, Stored
+from pyrepl.mailbox.rows import UNPLACED, BoxRow
+from pyrepl.mailbox.store import AddMessage, MakeBox, MoveMessage, RenameBox, Stored
 from pyrepl.mailbox.verbs import Copy, Create, Delete, Expunge, Modseqs, Op, Rename, Renumber, Save, Store
 from pyrepl.mailbox.words import Box, Dot, Stamp, Token
 from tests.simulation.mailbox.memory_rows import MemoryRows
@@ -263,16 +263,26 @@ def test_a_message_that_was_saved_again_and_again_before_a_crash_does_not_go_bac
     assert row is not None and row.uid == 3 and not merger.kept
 
 
-def test_of_two_that_found_one_mailbox_the_older_create_stands_and_the_newer_name() -> None:
+def test_of_two_that_found_one_mailbox_the_older_create_stands_and_the_newest_rename() -> None:
     """As after a crash, or where a Maildir was copied: each node's CREATE has a stamp of its own."""
-    again = CREATE.replaced(box=Box("Work"), stamp=Stamp(4, "b"), at=Dot("b", 1))
-    rename = Rename(user="alice", box=BOX, to=Box("Old"), stamp=Stamp(4, "a"), at=Dot("a", 2), modseq=2)
-    boxes = set()
-    for order in permutations((CREATE, again, rename)):
-        if order.index(CREATE) < order.index(rename):
+    again = CREATE.replaced(box=Box("Work"), uidvalidity=9, stamp=Stamp(4, "b"), at=Dot("b", 1))
+    rename = Rename(user="alice", box=BOX, to=Box("Old"), stamp=Stamp(3, "a"), at=Dot("a", 2), modseq=2)
+    newer = Rename(user="alice", box=BOX, to=Box("New"), stamp=Stamp(5, "b"), at=Dot("b", 2), modseq=2)
+    for ops, name, stamp in (
+        ((CREATE, again), "INBOX", Stamp(1, "a")),
+        ((CREATE, again, rename), "Old", Stamp(3, "a")),
+        ((CREATE, again, rename, newer), "New", Stamp(5, "b")),
+    ):
+        boxes, shown = set(), set()
+        for order in permutations(ops):
+            after = [(known, op) for known, op in ((CREATE, rename), (again, newer)) if op in ops]
+            if any(order.index(known) > order.index(op) for known, op in after):
+                continue
             rows, effects = MemoryRows(), Effects()
             for op in order:
                 Merger(rows, "x").apply(op, {}, effects)
             boxes.add(rows.box(GUID))
-    [box] = boxes
-    assert box is not None and (box.name, box.name_stamp, box.created_stamp) == ("Work", Stamp(4, "b"), Stamp(1, "a"))
+            named = [work for work in effects.works if isinstance(work, MakeBox | RenameBox)]
+            shown.add((named[-1].name, [work.uidvalidity for work in named if isinstance(work, MakeBox)][-1]))
+        assert boxes == {BoxRow(GUID, "alice", name, stamp, 5, created_stamp=Stamp(1, "a"))}, "the older, UIDs and all"
+        assert shown == {(name, 5)}, "the store shows the same"
