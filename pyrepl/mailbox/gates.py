@@ -6,7 +6,7 @@ needs to know nothing of it asks for the mastership by waiting for that file.
 | SHUT | somebody reads the lock file, or mail lies there without a UID | WANTED: LOCK |
 | WANTED | the LOCK is granted | OPENING: the next UID is raised to what may be given out, the file removed |
 | OPEN | Dovecot has released the lock file | LOOKING: what it did becomes ops, by a glance if that can tell it |
-| OPEN | others want the mailbox, elsewhere or here; the lease is over; nobody writes any more | SHUTTING |
+| OPEN | others want the mailbox; the lease is over; nobody writes any more; the next UID is of others | SHUTTING |
 | SHUTTING | the file is taken | what Dovecot did becomes ops, UNLOCK: GIVE goes behind them |
 | SHUT, of a store without lock files | Dovecot has changed something | SHUTTING: what it did becomes ops |
 
@@ -30,7 +30,7 @@ from pyrepl.mailbox.boxes import is_visible, view
 from pyrepl.mailbox.codec import UNTAGGED
 from pyrepl.mailbox.compare import Difference, FoundBox, difference
 from pyrepl.mailbox.core import Core
-from pyrepl.mailbox.gate_states import Gate, GateOrder, GateResult, GateState, GateTrigger, GateWork, Seen
+from pyrepl.mailbox.gate_states import Awaits, Gate, GateOrder, GateResult, GateState, GateTrigger, GateWork, Seen
 from pyrepl.mailbox.journal_ops import by_guid
 from pyrepl.mailbox.mastering import Mastering
 from pyrepl.mailbox.rows import BoxRow
@@ -38,8 +38,9 @@ from pyrepl.mailbox.saving import Saving
 from pyrepl.mailbox.sending import Counted
 from pyrepl.mailbox.store import Ended, MakeBox, MoveMessage, Outcome, RaiseNext, RemoveBox
 from pyrepl.mailbox.tracker_states import Phase
+from pyrepl.mailbox.uids import NO_UID
 from pyrepl.mailbox.verbs import Lock
-from pyrepl.mailbox.words import APART, Token
+from pyrepl.mailbox.words import APART, Dot, Token
 
 CLIENT: Final = "gate"
 """As which mail process the gates have their LOCKs."""
@@ -83,8 +84,11 @@ class Gates:
         """Mailboxes where flags are changed that are to be changed back (aligning.py): they are not compared now."""
         self._unlooked: Final[set[str]] = set()
         """Mailboxes of before the start, where a Dovecot may have done what nobody knows of."""
-        self._awaiting: Final[set[str]] = set()
-        """Mailboxes with messages that were not compared, as their ops come again after a crash."""
+        self._awaiting: Final[dict[str, frozenset[str]]] = {}
+        """Mailbox -> messages that were not compared, as their ops come again after a crash, or their texts are on
+        their way."""
+        self._look_awaited_at = float("-inf")
+        """Before this nothing is compared because a part of it has come."""
         self._is_unwatched = False
         self._is_parted = False
         """Gives the store of a node that is apart UIDs of its own?"""
@@ -269,11 +273,20 @@ class Gates:
 
     def _look_at_awaited(self, now: float) -> None:
         """A Dovecot may have changed messages before their ops came again: none of that was compared."""
-        lacking = {box for box, _ in self._core.missing}
-        for guid in self._awaiting - self._core.merger.kept.keys() - lacking:
-            self._awaiting.discard(guid)
-            if guid in self._gates:
-                self._look_again(self._gates[guid], now)
+        is_due = now >= self._look_awaited_at
+        for guid, awaited in list(self._awaiting.items()):
+            left = awaited & self._awaited(guid)
+            if not left or (is_due and left != awaited):
+                del self._awaiting[guid]
+                self._look_awaited_at = now + RETRY_S
+                if guid in self._gates:
+                    self._look_again(self._gates[guid], now)
+
+    def _awaited(self, guid: str) -> frozenset[str]:
+        """Messages of a mailbox that cannot be compared: of some a text is on its way, and the store has none yet."""
+        missing = self._core.missing.items()
+        lacking = {message for (at, message), each in missing if at == guid and not each.is_damaged}
+        return frozenset(self._core.merger.kept.get(guid, {}).keys() | lacking)
 
     def _look_again(self, gate: Gate, now: float) -> None:
         """All of a mailbox is to be compared. Where its gate is on its way, it will be in any case."""
@@ -306,7 +319,9 @@ class Gates:
         for guid in self._active:
             gate = self._gates[guid]
             at = min(at, gate.again_at)
-            if gate.state is GateState.OPEN:
+            if gate.state is GateState.WANTED:
+                at = min(at, gate.awaits.until)
+            elif gate.state is GateState.OPEN:
                 at = min(at, max(gate.enter_until, now) if self._must_close(gate) else gate.idle_at)
         return at
 
@@ -322,7 +337,7 @@ class Gates:
         if self._gates.pop(box, None) is not None:
             self._active.discard(box)
             self._unlooked.discard(box)
-            self._awaiting.discard(box)
+            self._awaiting.pop(box, None)
             self.allowed.discard(box)
             self._saving.unlock(CLIENT, box, now)
 
@@ -340,21 +355,16 @@ class Gates:
         elif gate.state is GateState.OPENING:
             self._review_opening(gate, now)
         elif gate.state is GateState.OPEN:
-            self._keep_block(gate)
             self._review_open(gate, now)
-        elif gate.state in (GateState.LOOKING, GateState.SHUTTING):
-            self._keep_block(gate)
 
-    def _keep_block(self, gate: Gate) -> None:
-        """What came from elsewhere may have brought the next UID where others give them out: Dovecot is to go on where
-        this node does."""
+    def _has_left_block(self, gate: Gate) -> bool:
+        """Is the next UID one that others give out, as messages came that they saved apart? The store has shut such a
+        gate behind them: it is opened again when the next UID is raised, behind all that they saved."""
         box, token = self._core.rows.box(gate.box), self._token(gate.box)
         if box is None or token is None:
-            return
-        uid = self._mastering.first_uid(box, token)
-        if uid > max(self._core.merger.least_uid(box), gate.raised_to):
-            self._core.want(RaiseNext(box.user, box.guid, uid))
-            gate.raised_to = uid
+            return False
+        next_uid = max(self._core.merger.least_uid(box), gate.raised_to)
+        return self._mastering.first_uid(box._replace(uidnext=next_uid), token) != next_uid
 
     def _is_arriving(self, box: str) -> bool:
         mine = self._mastering.tracker.boxes.get(box)
@@ -374,15 +384,27 @@ class Gates:
 
     def _hear(self, gate: Gate, now: float) -> None:
         """Was the LOCK granted, or refused?"""
-        token = self._token(gate.box)
-        if token is not None and token.term == APART and now < self._patient_until:
+        box, token = self._core.rows.box(gate.box), self._token(gate.box)
+        is_early = token is not None and token.term == APART and now < self._patient_until
+        if token is not None and box is not None and (is_early or self._mastering.first_uid(box, token) == NO_UID):
             self._saving.unlock(CLIENT, gate.box, now)
         if self._saving.lock_of(CLIENT, gate.box) is None:
             gate.move(GateTrigger.REFUSED)
             gate.again_at = now + RETRY_S
-        elif token is not None:
+            gate.awaits = Awaits()
+        elif token is not None and self._has_come(gate, now):
             gate.move(GateTrigger.GRANTED)
             gate.again_at = now
+            gate.awaits = Awaits()
+
+    def _has_come(self, gate: Gate, now: float) -> bool:
+        """Is all applied that others had when the LOCK was granted, or was waited for long enough? Some of it may have
+        been saved apart: whoever gives out UIDs before, lets it come too late for its own."""
+        held = self._core.causal.held
+        if gate.awaits.until == float("inf"):
+            told = (dot for peer in self._core.peers.values() if peer.is_up for dot in peer.held.items())
+            gate.awaits = Awaits(now + PATIENCE_S, tuple(Dot(*dot) for dot in told))
+        return now >= gate.awaits.until or all(held.get(origin, 0) >= seq for origin, seq in gate.awaits.dots)
 
     def _count_wait(self, gate: Gate, now: float) -> None:
         self._core.count(Counted.GATE_WAIT)
@@ -409,7 +431,7 @@ class Gates:
     def _must_close(self, gate: Gate) -> bool:
         """Does anybody else want the mailbox, or may nobody here give out UIDs under this LOCK any more?"""
         is_ours = self._token(gate.box) == self._mastering.tracker.token_now(gate.box)
-        return not is_ours or self._saving.is_wanted(CLIENT, gate.box)
+        return not is_ours or self._saving.is_wanted(CLIENT, gate.box) or self._has_left_block(gate)
 
     def _token(self, box: str) -> Token | None:
         """Of the LOCK of a mailbox's gate; None without one that was granted."""
@@ -438,11 +460,11 @@ class Gates:
         token = self._token(box.guid)
         guard = len(found.messages) + 2**32 if box.guid in self.allowed else self._guard
         token_found = token or Token(self._mastering.root.epoch, APART)
-        # Of these a text is on its way, and the store has none yet.
-        lacking = {guid for (at, guid), each in self._core.missing.items() if at == box.guid and not each.is_damaged}
-        awaited = self._core.merger.kept.get(box.guid, {}).keys() | lacking
+        awaited = self._awaited(box.guid)
         differs = difference(self._core.rows, box, found, token_found, guard, awaited)
-        (self._awaiting.add if awaited else self._awaiting.discard)(gate.box)
+        self._awaiting.pop(gate.box, None)
+        if awaited:
+            self._awaiting[gate.box] = awaited
         gate.wanted = differs.late
         gate.is_compared = not (awaited or differs.missing or found.untold or differs.late)
         if not differs.late:

@@ -39,6 +39,10 @@ class UidBlocks:
         self.gap: Final = gap
         self._count: Final = members + 1
 
+    def place(self, uid: int) -> int:
+        """Who may give out this UID."""
+        return uid // self.gap % self._count
+
     def first(self, uidnext: int, place: int) -> int:
         """The lowest UID at or above `uidnext` that `place` may give out, where it stands in its block like `uidnext`.
 

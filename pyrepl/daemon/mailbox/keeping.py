@@ -24,7 +24,6 @@ from pyrepl.daemon.mailbox.driver import Driver, Hearers
 from pyrepl.daemon.mailbox.files import DiskFiles
 from pyrepl.daemon.mailbox.keeper_link import NoKeeper
 from pyrepl.daemon.mailbox.maildir_store import TROUBLE, MaildirStore
-from pyrepl.daemon.mailbox.maildirs_place import MaildirsPlace
 from pyrepl.daemon.mailbox.node_store import NodeStore
 from pyrepl.daemon.mailbox.results import failed
 from pyrepl.daemon.mailbox.sqlite_rows import SqliteRows
@@ -38,6 +37,7 @@ from pyrepl.mailbox.maildir.layout import LAYOUTS
 from pyrepl.mailbox.node import Node, NodeOptions
 from pyrepl.mailbox.rows import ClusterRow, origin_of_new
 from pyrepl.mailbox.store import StoredBox
+from pyrepl.mailbox.uids import UidBlocks
 from pyrepl.mailbox.words import node_of
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ class Keeping:
                 rows.put_cluster(ClusterRow(origin=origin_of_new(conf.name, clock.unix_ms()), is_fresh=True))
             name = node_of(rows.cluster().origin)
             self.workers: Final = (
-                self._workers(conf.place, settings, name, is_new)
+                self._workers(conf, settings, name, is_new)
                 if watch is None
                 else _doveadm_workers(conf, doveadm, settings, watch)
             )
@@ -146,17 +146,19 @@ class Keeping:
         """Whose name is in the lock files, is dead: everything is begun anew, with another keeper."""
         self.driver.tell(_fail)
 
-    def _workers(self, place: MaildirsPlace | None, settings: Settings, name: str, is_new: bool) -> Workers | None:
+    def _workers(self, conf: Configured, settings: Settings, name: str, is_new: bool) -> Workers | None:
+        place = conf.place
         if place is None:
             return None
         files, layout = DiskFiles(), LAYOUTS[settings.mailbox_layout]
         host = socket.gethostname().encode()
         gates = self._gates
+        blocks = None if gates is None else UidBlocks(conf.mastering.gap, len(conf.members.names))
         keeper = None if gates is None else gates.keeper.pid
         locks = [
             UidlistLock(files, host, time.sleep, _LOCK_WAIT_S, keeper=keeper) for _ in range(settings.mailbox_workers)
         ]
-        stores = [MaildirStore(files, place, layout, lock, name, time.sleep, gates) for lock in locks]
+        stores = [MaildirStore(files, place, layout, lock, name, time.sleep, gates, blocks) for lock in locks]
         stores[0].prepare(is_new)
         return Workers(stores)
 

@@ -16,7 +16,7 @@ from functools import partial
 from typing import Final, Protocol, TypeVar, final
 
 from pyrepl.daemon.mailbox.box_gone import without_box
-from pyrepl.daemon.mailbox.box_plan import BoxWork
+from pyrepl.daemon.mailbox.box_plan import BoxWork, FindText
 from pyrepl.daemon.mailbox.drop_folder import DropFolder, shown_guid
 from pyrepl.daemon.mailbox.files import Files
 from pyrepl.daemon.mailbox.folder_listing import check_inbox, found_folders
@@ -55,6 +55,7 @@ from pyrepl.mailbox.store import (
     SubscribeBox,
     Work,
 )
+from pyrepl.mailbox.uids import UidBlocks
 from pyrepl.words import to_text
 
 MOST_OPEN: Final = 100
@@ -100,8 +101,10 @@ class MaildirStore:
         origin: str,
         sleep: Callable[[float], None],
         keeper: GateKeeper | None = None,
+        blocks: UidBlocks | None = None,
     ) -> None:
-        """`origin`: the node's name, as the marker at the root names it. `keeper`: with gates."""
+        """`origin`: the node's name, as the marker at the root names it. With gates: `keeper`, and `blocks`, which say
+        whose a UID is."""
         self._files: Final = files
         self._place: Final = place
         self._layout: Final = layout
@@ -109,6 +112,7 @@ class MaildirStore:
         self._origin: Final = origin
         self._sleep: Final = sleep
         self._keeper: Final = keeper
+        self._blocks: Final = blocks
         self.fresh: Final = FreshTexts()
         """Texts that gates had read."""
         self.drop: Final = DropFolder(files, place.root)
@@ -315,11 +319,19 @@ class MaildirStore:
 
         begin_flags(self.drop, guid.decode(), works)
         try:
-            results = self._with_box(user, boxes, guid, lambda box: box.perform(works, find_text))
+            results = self._with_box(user, boxes, guid, lambda box: self._perform_gated(box, works, find_text))
         except BoxGone as error:
             results = [failed(error)] * len(works)
         if any(result.outcome is Outcome.FAILED for result in results):
             self._open.pop((user, guid), None)
+        return results
+
+    def _perform_gated(self, box: OpenBox, works: list[BoxWork], find_text: FindText) -> list[Result]:
+        """What came may have shut the gate."""
+        was_shut = self._keeper is None or box.is_shut()
+        results = box.perform(works, find_text)
+        if self._keeper is not None and not was_shut and box.is_shut():
+            self._keeper.shut(box.folder)
         return results
 
     def _find_text(self, user: str, guid: bytes, work: AddMessage | MendMessage) -> bytes | None:
@@ -392,7 +404,7 @@ class MaildirStore:
 
     def _new_boxes(self, root: bytes) -> UserBoxes:
         folders = UserFolders(self._files, root, self._layout)
-        return UserBoxes(self._files, folders, self._layout, self.drop, self._lock, self._sleep)
+        return UserBoxes(self._files, folders, self._layout, self.drop, self._lock, self._sleep, self._blocks)
 
 
 K = TypeVar("K")

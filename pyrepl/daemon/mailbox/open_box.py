@@ -43,6 +43,7 @@ from pyrepl.mailbox.maildir.text_sums import TextSums
 from pyrepl.mailbox.maildir.uidlist import LAST_UID, Entry, stored_guid
 from pyrepl.mailbox.outgoing import PIECE_BYTES
 from pyrepl.mailbox.store import DONE, AddMessage, MendMessage, MoveMessage, Outcome, RemoveMessage, Result, SetFlags
+from pyrepl.mailbox.uids import UidBlocks
 from pyrepl.words import from_text, to_text
 
 _GLANCES: Final = 3
@@ -96,9 +97,17 @@ class _Told(NamedTuple):
 class OpenBox:
     """The mailbox in one folder; what it knows of it is brought up to date under the lock."""
 
-    def __init__(self, files: Files, folder: bytes, guid: bytes, lock: UidlistLock, aside: Aside) -> None:
+    def __init__(
+        self,
+        files: Files,
+        folder: bytes,
+        guid: bytes,
+        lock: UidlistLock,
+        aside: Aside,
+        blocks: UidBlocks | None = None,
+    ) -> None:
         """`guid`: the mailbox's, which must be in that folder whenever something is done; `aside`: its messages that
-        nobody sees."""
+        nobody sees; `blocks`: which UIDs are whose, None without gates."""
         self.folder: Final = folder
         self.guid: Final = guid
         self._files: Final = files
@@ -107,6 +116,7 @@ class OpenBox:
         self._messages: Final = MessageFiles(files, folder)
         self._keywords: Final = BoxKeywords(files, folder)
         self._aside: Final = aside
+        self._blocks: Final = blocks
         self._has_sought = False
         self._told: _Told | None = None
         self._raised_to = 0
@@ -364,6 +374,7 @@ class OpenBox:
     def _perform(self, works: Sequence[BoxWork], find_text: FindText) -> list[Result]:
         self.load()
         self._split_copies()
+        before = self.next_uid
         results: list[Result] = []
         for portion in portions(works):
             if results and results[-1].outcome is Outcome.FAILED:
@@ -371,7 +382,19 @@ class OpenBox:
             else:
                 results += self._perform_portion(portion, find_text)
         self._messages.sync()
+        self._keep_out(before)
         return results
+
+    def _keep_out(self, before: int) -> None:
+        """A Dovecot that is let in gives out the next UIDs: not those of somebody else, whose messages came. `before`:
+        the next UID before they did. Raises OSError."""
+        blocks = self._blocks
+        if blocks is not None and blocks.place(before) != blocks.place(self.next_uid) and not self.is_shut():
+            self._lock.keep(self.folder)
+
+    def is_shut(self) -> bool:
+        """Is the lock kept? Raises OSError."""
+        return self._lock.is_shut(self.folder)
 
     def _perform_portion(self, works: Sequence[BoxWork], find_text: FindText) -> list[Result]:
         plan = BoxPlan(self._list, self._present, find_text, self._aside.path)

@@ -32,7 +32,8 @@ _GATE_NS: Final = GATE_S * 1_000_000_000
 STALE: Final = NAME + b".stale"
 """What the name of a lock begins with that is taken away from an owner who seems to be dead."""
 _GOING: Final = b".pyrepl"
-"""What a lock is called while it is removed: whoever watches the folder knows ours from Dovecot's by that."""
+"""What is behind the name of a lock that is removed, or is to become one that is kept: whoever watches the folder knows
+ours from Dovecot's by that."""
 _TORN_S: Final = 1.0
 _BRIEFLY: Final = 100
 _BRIEF_PAUSE_S: Final = 0.001
@@ -99,6 +100,17 @@ class UidlistLock:
                 self._remove(path)
             self._acquire(path, self._gate_text)
         self._files.set_mtime(path, GATE_S)
+
+    def keep(self, folder: bytes) -> None:
+        """With gates, a lock that was taken is kept, without being free for a moment. Raises OSError."""
+        assert self._gate_text is not None
+        path = folder + b"/" + NAME
+        assert path in self._held
+        with suppress(FileNotFoundError):
+            self._files.unlink(path + _GOING)
+        self._files.write_new(path + _GOING, self._gate_text)
+        self._files.set_mtime(path + _GOING, GATE_S)
+        self._files.rename(path + _GOING, path)
 
     def shut_new(self, folder: bytes) -> None:
         """With gates, a mailbox that is being made has its gate shut before anybody sees it. Raises LockBusy,

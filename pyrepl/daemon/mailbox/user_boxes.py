@@ -26,6 +26,7 @@ from pyrepl.daemon.mailbox.user_folders import SUBFOLDERS, Place, UserFolders
 from pyrepl.mailbox.maildir import subscriptions
 from pyrepl.mailbox.maildir.layout import Layout
 from pyrepl.mailbox.store import MakeBox, RaiseNext
+from pyrepl.mailbox.uids import UidBlocks
 
 _MAILDIRFOLDER: Final = b"maildirfolder"
 _SUBSCRIPTIONS: Final = b"subscriptions"
@@ -50,13 +51,16 @@ class UserBoxes:
         drop: DropFolder,
         lock: UidlistLock,
         sleep: Callable[[float], None],
+        blocks: UidBlocks | None = None,
     ) -> None:
+        """`blocks`: which UIDs are whose, None without gates."""
         self._files: Final = files
         self._folders: Final = folders
         self._layout: Final = layout
         self._drop: Final = drop
         self._lock: Final = lock
         self._sleep: Final = sleep
+        self._blocks: Final = blocks
 
     def open(self, guid: bytes) -> OpenBox:
         """The mailbox with this GUID. BoxGone if it has no folder."""
@@ -64,7 +68,8 @@ class UserBoxes:
         if place is None:
             where = os.fsdecode(self._folders.root)
             raise BoxGone(f"no folder in {where} holds the mailbox {guid.decode()}: was it removed by hand?")
-        return OpenBox(self._files, self._folders.path(place.folder), guid, self._lock, self._drop.aside(guid))
+        what = self._lock, self._drop.aside(guid), self._blocks
+        return OpenBox(self._files, self._folders.path(place.folder), guid, *what)
 
     def has(self, guid: bytes) -> bool:
         """Has the mailbox a folder?"""

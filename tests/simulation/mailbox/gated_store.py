@@ -44,8 +44,9 @@ def text_of(guid: str) -> Text:
 class GatedStore(ModelStore):
     """One node's messages, and its gates."""
 
-    def __init__(self, uids: Uids) -> None:
+    def __init__(self, uids: Uids, blocks: UidBlocks) -> None:
         super().__init__(uids)
+        self._blocks = blocks
         self.keeper: Gatekeeping | None = None
         """None once it is killed, or over."""
         self.keepers = DOVECOT
@@ -167,11 +168,11 @@ class GatedStore(ModelStore):
         )
         return FoundFolders(tuple(found), frozenset(self.subscribed & set(self.names.values())))
 
-    def _make(self, work: MakeBox) -> None:
-        """A mailbox is made with its gate shut."""
+    def _shut_told(self, box: str) -> None:
+        """A mailbox is made with its gate shut, and a Dovecot gives out no UID that is another node's."""
         if self.keeper is not None:
-            self.shut(work.box.encode())
-            self.keeper.hear(b"shut " + base64.b64encode(work.box.encode()))
+            self.shut(box.encode())
+            self.keeper.hear(b"shut " + base64.b64encode(box.encode()))
 
     def _has_mail(self, box: str) -> bool:
         return bool(self.unlisted.get(box)) or any(uid != UNPLACED for uid, _ in self.boxes[box].values())
@@ -230,11 +231,19 @@ class GatedStore(ModelStore):
             self._uidvalidities[work.box] = work.uidvalidity
         if isinstance(work, MakeBox) and work.box not in self.boxes:
             result = super()._do(work)
-            self._make(work)
+            self._shut_told(work.box)
             return result
         if isinstance(work, SetFlags | AddMessage | MoveMessage | RemoveMessage):
             self.touch(work.box, work.guid)
-        return super()._do(work)
+        before = self._next_place(work.box)
+        result = super()._do(work)
+        if self._next_place(work.box) != before and work.box in self.boxes:
+            self._shut_told(work.box)
+        return result
+
+    def _next_place(self, box: str) -> int:
+        """Whose is the next UID?"""
+        return self._blocks.place(self.seen.get(box, 0) + 1)
 
     def _flags_of(self, work: SetFlags | AddMessage, known: tuple[str, ...]) -> tuple[str, ...]:
         """What a Dovecot changed of flags since stays changed."""

@@ -20,6 +20,7 @@ from pyrepl.mailbox.rows import ClusterRow, origin_of_new
 from pyrepl.mailbox.sending import Reply, Send
 from pyrepl.mailbox.store import Work
 from pyrepl.mailbox.tracker import TrackerOptions
+from pyrepl.mailbox.uids import UidBlocks
 from pyrepl.mailbox.verbs import Command
 from pyrepl.mailbox.words import Dot
 from tests.simulation.mailbox.gated_store import GatedStore
@@ -137,7 +138,7 @@ class World:
         return NodeOptions(mastering, unix_s=1_795_000_000.0, pages=self.pages, expunge_guard=guard)
 
     def _new_store(self) -> ModelStore:
-        return GatedStore(self.uids) if self.gates else ModelStore(self.uids)
+        return GatedStore(self.uids, UidBlocks(GAP, len(self.members.names))) if self.gates else ModelStore(self.uids)
 
     def _new_keeper(self, host: Host) -> None:
         if isinstance(host.store, GatedStore):

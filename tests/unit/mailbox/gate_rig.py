@@ -14,7 +14,7 @@ from pyrepl.mailbox.sending import Notice
 from pyrepl.mailbox.store import DONE, AddMessage, Ended, RaiseNext, SetFlags, Work
 from pyrepl.mailbox.tracker import TrackerOptions
 from pyrepl.mailbox.verbs import Create, Save
-from pyrepl.mailbox.words import Box
+from pyrepl.mailbox.words import APART, Box, Dot, Token
 from tests.simulation.mailbox.memory_rows import MemoryRows
 
 GUID = "1" * 32
@@ -92,6 +92,23 @@ class Rig:
         self.gates.seen(GUID, seen, self.now)
         self.settle()
         return [order.work for order in self.orders]
+
+    def save_of_b(self, uid: int, number: int) -> None:
+        """A message comes that the member b saved while it was apart."""
+        save = Save(
+            user="alice",
+            box=Box(GUID, True),
+            uid=uid,
+            guid=f"Gb{number}",
+            size=5,
+            received=1,
+            token=Token(0, APART),
+            at=Dot("b", number),
+            modseq=8 + number,
+        )
+        core = self.node.core
+        core.hear("b", "*", save, "text")
+        core.ended(done(core.works()))
 
     def state(self) -> GateState | None:
         return self.gates.state(GUID)

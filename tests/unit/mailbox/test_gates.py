@@ -5,11 +5,12 @@ from __future__ import annotations
 from pyrepl.mailbox.compare import Found, FoundBox
 from pyrepl.mailbox.core import Missing
 from pyrepl.mailbox.gate_states import GateResult, GateState, GateWork, Seen
-from pyrepl.mailbox.gates import BUSY_S, CLIENT, ENTER_S, IDLE_S, MOST_WHOLE, RETRY_S
+from pyrepl.mailbox.gates import BUSY_S, CLIENT, ENTER_S, IDLE_S, MOST_WHOLE, PATIENCE_S, RETRY_S
 from pyrepl.mailbox.sending import Notice
 from pyrepl.mailbox.store import Ended, MakeBox, MoveMessage, Outcome, RemoveBox, Result, Stored
+from pyrepl.mailbox.uids import NO_UID
 from pyrepl.mailbox.verbs import Check, Create, Delete, Expunge, Renumber, Save, Store
-from pyrepl.mailbox.words import APART, Box, Dot, Token
+from pyrepl.mailbox.words import APART, Box, Dot
 from tests.unit.mailbox.gate_rig import GUID, READS, RELEASED, TEXT, Rig, done, mail
 
 
@@ -298,50 +299,60 @@ def test_a_message_whose_text_is_on_its_way_was_not_expunged() -> None:
     assert rig.messages() == {1: "G1"}, "it never came, and all is compared again"
 
 
-def save_of_b(uid: int) -> Save:
-    """A message that the member b saved while it was apart."""
-    return Save(
-        user="alice",
-        box=Box(GUID, True),
-        uid=uid,
-        guid="Gb",
-        size=5,
-        received=1,
-        token=Token(0, APART),
-        at=Dot("b", 1),
-        modseq=9,
-    )
-
-
-def test_dovecot_goes_on_in_its_nodes_block_when_a_uid_of_another_block_comes() -> None:
+def test_a_gate_is_shut_behind_a_message_that_was_saved_apart_and_opened_above_all_that_its_node_has() -> None:
     rig = Rig("ab", is_root=False)
     rig.run(8.0)
     rig.see(READS)
     assert rig.state() is GateState.OPEN and rig.raised == []
     gap, place = rig.node.mastering.blocks.gap, rig.node.members.place("b")
-    rig.node.core.hear("b", "*", save_of_b(gap * place + 7), "text")
-    rig.node.core.ended(done(rig.node.core.works()))
+    rig.node.core.peers["b"].is_up = True
+    rig.node.core.peers["b"].tells((Dot("b", 2),), {})
+    rig.save_of_b(gap * place + 7, 1)
+    rig.run(2 * ENTER_S)
+    assert rig.state() is GateState.SHUT, "the store has kept Dovecot out since the message came"
+    assert rig.see(READS) == [] and rig.state() is GateState.WANTED, "another one is to come"
+    rig.save_of_b(gap * place + 8, 2)
+    rig.orders.clear()
     rig.settle()
-    [raised] = rig.raised
-    blocks = rig.node.mastering.blocks
-    own = rig.node.members.place("a")
-    assert raised.uidnext > gap * place + 7 and blocks.first(raised.uidnext, own) == raised.uidnext
-    rig.settle()
-    assert rig.raised == [raised]
+    [opened], blocks = rig.orders, rig.node.mastering.blocks
+    assert opened.work is GateWork.OPEN and opened.uidnext > gap * place + 8
+    assert blocks.place(opened.uidnext) == blocks.place(gap * rig.node.members.place("a"))
+    assert rig.raised == []
+    rig.run(1.0)
+    assert rig.state() is GateState.OPEN
+
+
+def test_what_does_not_come_is_not_waited_for_long() -> None:
+    rig = Rig("ab", is_root=False)
+    rig.run(8.0)
+    rig.node.core.peers["b"].is_up = True
+    rig.node.core.peers["b"].tells((Dot("b", 2),), {})
+    assert rig.see(READS) == []
+    assert rig.gates.next_deadline(rig.now) <= rig.now + PATIENCE_S
+    rig.run(PATIENCE_S + 0.2)
+    assert rig.state() is GateState.OPEN
+
+
+def test_a_gate_of_a_mailbox_without_uids_stays_shut() -> None:
+    rig = Rig()
+    box = rig.rows.box(GUID)
+    assert box is not None
+    rig.rows.put_box(box._replace(uidnext=NO_UID))
+    assert rig.see(READS) == [] and rig.state() is GateState.SHUT
+    assert "uids_run_out" in {notice.name for notice in rig.notices}
 
 
 def test_what_dovecot_did_to_a_message_whose_op_comes_again_is_compared_then() -> None:
     """After a crash between store and rows."""
     rig = Rig()
-    rig.node.core.merger.kept[GUID] = {"Gb": Stored(3, (), Dot("b", 1))}
-    rig.found = FoundBox((Found(3, "Gb", frozenset({"\\Seen"}), TEXT),))
+    rig.node.core.merger.kept[GUID] = {"Gb1": Stored(3, (), Dot("b", 1))}
+    rig.found = FoundBox((Found(3, "Gb1", frozenset({"\\Seen"}), TEXT),))
     rig.gates.allow(GUID, rig.now)
     rig.run(IDLE_S + 1)
     assert rig.state() is GateState.SHUT and rig.messages() == {}
-    rig.node.core.hear("b", "*", save_of_b(3), "text")
-    rig.node.core.ended(done(rig.node.core.works()))
+    rig.save_of_b(3, 1)
     rig.settle()
-    row = rig.node.core.rows.message(GUID, "Gb")
+    row = rig.node.core.rows.message(GUID, "Gb1")
     assert row is not None and row.set_flags() == ("\\Seen",)
 
 

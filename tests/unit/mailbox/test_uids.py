@@ -13,6 +13,7 @@ def test_a_master_goes_on_and_others_leave_a_gap() -> None:
     blocks = UidBlocks(100_000, 2)
     assert [blocks.first(51, place) for place in (MASTER, 1, 2)] == [51, 100_051, 200_051]
     assert blocks.first(200_054, MASTER) == 300_054, "what was given out apart is another's block"
+    assert [blocks.place(uid) for uid in (1, 99_999, 100_000, 299_999, 300_000)] == [MASTER, MASTER, 1, 2, MASTER]
 
 
 def test_a_takeover_begins_at_the_place_of_its_epoch() -> None:

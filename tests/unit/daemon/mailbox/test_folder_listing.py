@@ -13,6 +13,7 @@ from pyrepl.mailbox.folders import FolderOrder, FoundFolder, FoundFolders
 from pyrepl.mailbox.gate_states import GateOrder, GateWork
 from pyrepl.mailbox.maildir.layout import LAYOUTS
 from pyrepl.mailbox.store import AddMessage, MoveMessage, Outcome, RemoveBox, RenameBox, SetFlags, SubscribeBox, Work
+from pyrepl.mailbox.uids import UidBlocks
 from tests.unit.daemon.mailbox.model_disk import OWNER
 from tests.unit.daemon.mailbox.store_rig import (
     HOME,
@@ -29,6 +30,7 @@ from tests.unit.daemon.mailbox.store_rig import (
 )
 
 LOCK = b"/dovecot-uidlist.lock"
+BLOCKS = UidBlocks(100, 2)
 
 
 class Told:
@@ -64,7 +66,7 @@ class Rig:
         self.told = Told()
         place = MaildirsPlace(self.disk, PATTERN, OWNER)
         lock = UidlistLock(self.disk, b"host", lambda _: None, wait_s=0.1, keeper=1)
-        self.store = MaildirStore(self.disk, place, LAYOUTS[layout], lock, ORIGIN, lambda _: None, self.told)
+        self.store = MaildirStore(self.disk, place, LAYOUTS[layout], lock, ORIGIN, lambda _: None, self.told, BLOCKS)
         self.store.prepare(is_new=True)
         tell(self.store, make_box(), make_box(WORK_ID, "Work", 9))
 
@@ -85,6 +87,22 @@ def test_a_mailbox_is_made_with_its_gate_shut() -> None:
     rig.open(WORK_ID)
     tell(rig.store, make_box(WORK_ID, "Work", 9))
     assert rig.told.gates[HOME + b"/.Work"] is True and not rig.disk.stat(HOME + b"/.Work" + LOCK), "it was there"
+
+
+def test_a_message_that_was_saved_apart_shuts_an_open_gate_behind_it() -> None:
+    """A Dovecot would give out the UIDs behind it, which are another node's."""
+    rig, lock = Rig(), HOME + b"/.Work" + LOCK
+    rig.open(WORK_ID)
+    tell(rig.store, add(rig.store, "G1", 3, b"one", box=WORK_ID))
+    assert rig.disk.stat(lock) is None and rig.told.gates[HOME + b"/.Work"], "it goes on in the same block"
+    steps: list[tuple[str, bytes]] = []
+    rig.disk.before_call = lambda number, what, path: steps.append((what, path))
+    tell(rig.store, add(rig.store, "G2", BLOCKS.gap + 3, b"two", box=WORK_ID))
+    found = rig.disk.stat(lock)
+    assert found is not None and found.mtime_ns == GATE_S * 1_000_000_000 and not rig.told.gates[HOME + b"/.Work"]
+    assert not any(what == "unlink" and path == lock for what, path in steps), "it was not free for a moment"
+    tell(rig.store, add(rig.store, "G3", 2 * BLOCKS.gap, b"three", box=WORK_ID))
+    assert rig.disk.stat(lock) is not None, "it stays shut"
 
 
 def sorted_(found: FoundFolders | None) -> Sequence[FoundFolder]:

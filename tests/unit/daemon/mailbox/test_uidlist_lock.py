@@ -176,6 +176,19 @@ def test_a_lock_that_is_kept_names_the_keeper_and_work_is_done_under_it() -> Non
     assert rig.disk.names(FOLDER) == []
 
 
+def test_a_lock_that_was_taken_is_kept_without_being_free_for_a_moment() -> None:
+    rig = gated()
+    rig.disk.write_new(PATH + b".pyrepl", b"of a crash")
+    rig.lock.take(FOLDER)
+    there: list[bool] = []
+    rig.disk.before_call = lambda number, what, path: there.append(rig.disk.stat(PATH) is not None)
+    rig.lock.keep(FOLDER)
+    rig.disk.before_call = lambda number, what, path: None
+    assert there and all(there)
+    rig.lock.release(FOLDER)
+    assert rig.lock.is_shut(FOLDER) and rig.disk.read(PATH) == b"1:host" and rig.disk.names(FOLDER) == [NAME]
+
+
 def test_a_lock_that_is_not_kept_is_not_opened() -> None:
     rig = gated(b"1:host")
     rig.lock.open(FOLDER)
