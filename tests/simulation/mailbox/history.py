@@ -403,9 +403,14 @@ class History:
                     raise Violation("I5", f"{name} has {row}, its store {stored.get(row.guid)}")
             if any((guid, row.guid) in host.store.damaged for row in rows.messages(guid)):
                 raise Violation("I3", f"{name} has damaged texts in {shown}: {sorted(host.store.damaged)}")
+            gate = host.node.gates.state(guid) if host.node is not None and host.node.gates is not None else None
+            if self.dovecots and gate is None:
+                raise Violation("I5", f"{shown} of {name} has no gate")
             if len(stored) != sum(1 for _ in rows.messages(guid)):
                 more = {guid for guid in stored if rows.message(box.guid, guid) is None}
                 raise Violation("I4", f"{name}'s store has more in {shown} than its rows: {sorted(more)}")
+        if more := host.store.boxes.keys() - view(rows, USER).keys():
+            raise Violation("I5", f"the store of {name} has mailboxes that its rows do not show: {sorted(more)}")
         return found
 
     def _ops(self) -> list[Op]:
@@ -474,10 +479,13 @@ class History:
         rows = next(iter(self.world.hosts.values())).rows
         ops = self._ops()
         united = {(op.to.text, guid) for op in ops if isinstance(op, Copy) for guid in op.guids}
-        copied = self.books.copied | united | self._saved_again(ops)
+        again = self._saved_again(ops)
+        copied, asked = self.books.copied | united | again, self.books.expunged | again
         for op in ops:
             if isinstance(op, Expunge):
                 for guid in op.guids:
+                    if (op.box.text, guid) not in asked:
+                        raise Violation("I4", f"nobody asked for {op}")
                     if rows.message(op.box.text, guid) and (op.box.text, guid) not in copied:
                         raise Violation("I4", f"{guid} is back")
 

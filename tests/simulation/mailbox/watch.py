@@ -62,11 +62,10 @@ class Watch:
         """Masters give out UIDs of their blocks, who is apart those of its own.
 
         A store goes on where it was: if it gave out UIDs apart that were never saved, a master has some of its own too.
+        A Dovecot goes on where it was for a moment when the mastership is over, and what it did then is APART.
         """
-        if not self._are_blocks_kept:
-            return
         own = node.members.place(node.name)
-        places = {own} if token.term == APART else {MASTER, own}
+        places = {own} if token.term == APART and self._are_blocks_kept else {MASTER, own}
         for uid in uids:
             if all(node.mastering.blocks.first(uid, place) != uid for place in places):
                 raise Violation("I7", f"{node.name} gave out {uid} under {token}")
