@@ -88,9 +88,9 @@ class DoveadmStore:
         self.drop.prepare()
         self._texts.prepare()
 
-    def clear(self, held: Mapping[str, int], owed: Set[str]) -> None:
+    def clear(self, held: Mapping[str, int], owed: Set[str], own: str = "") -> None:
         """Raises OSError."""
-        self.drop.clear(held, owed)
+        self.drop.clear(held, owed, own)
 
     def expect(self, users: Iterable[str]) -> None:
         """Nothing is made for a user that Dovecot does not know, so nobody needs to be expected."""

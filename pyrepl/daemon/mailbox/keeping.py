@@ -106,12 +106,12 @@ class Keeping:
         then on texts may come. Raises as the driver does."""
         loop, core = asyncio.get_running_loop(), self.driver.node.core
         store = None if self.workers is None else self.workers.stores[0]
-        if store is not None:
-            unread = await self._compare(store)
-            self.driver.begin(unread)
+        unread = {} if store is None else await self._compare(store)
+        self.driver.begin(unread)
         await self.driver.round()
         if store is not None:
-            await loop.run_in_executor(None, store.clear, dict(core.causal.held), self._rows.owed_texts())
+            own = "" if unread else core.origin
+            await loop.run_in_executor(None, store.clear, dict(core.causal.held), self._rows.owed_texts(), own)
         self.driver.is_settled = True
 
     async def _compare(self, store: NodeStore) -> dict[str, str]:

@@ -128,10 +128,10 @@ class MaildirStore:
         self._place.check(self._origin)
         self.drop.prepare()
 
-    def clear(self, held: Mapping[str, int], owed: Set[str]) -> None:
+    def clear(self, held: Mapping[str, int], owed: Set[str], own: str = "") -> None:
         """What a crash left is dealt with, and its rows are committed. `held`: the vector; `owed`: texts that works
-        need which are not done yet."""
-        self.drop.clear(held, owed)
+        need which are not done yet; `own`: as DropFolder has it."""
+        self.drop.clear(held, owed, own)
 
     def expect(self, users: Iterable[str]) -> None:
         """Users who have mailboxes: where a folder of theirs is missing, none is made."""

@@ -24,9 +24,9 @@ class NodeStore(MessageStore, Protocol):
     @property
     def drop(self) -> DropFolder: ...
 
-    def clear(self, held: Mapping[str, int], owed: Set[str]) -> None:
+    def clear(self, held: Mapping[str, int], owed: Set[str], own: str = "") -> None:
         """What a crash left is dealt with, and its rows are committed. `held`: the vector; `owed`: texts that works
-        need which are not done yet."""
+        need which are not done yet; `own`: as DropFolder has it."""
 
     def expect(self, users: Iterable[str]) -> None:
         """Users who have mailboxes."""

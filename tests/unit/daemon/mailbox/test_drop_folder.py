@@ -93,6 +93,40 @@ def test_what_a_crash_left_tells_which_ops_it_came_by_until_it_is_cleared(disk: 
     assert disk.names(b"/mail/.pyrepl-drop") == [] and drop.ops() == {}
 
 
+def test_texts_of_our_own_go_whatever_their_numbers(disk: ModelDisk, drop: DropFolder) -> None:
+    """The vector may never come so far, as connections are counted too."""
+    for dot, guid in ((Dot("a~1", 70), "text"), (Dot("a~1", 71), "owed"), (DOT, "G1")):
+        drop.begin(dot, guid).write(b"left")
+    drop.clear({"a~1": 3}, {"a~1.71.owed"})
+    assert len(disk.names(b"/mail/.pyrepl-drop")) == 3, "not all users were compared"
+    drop.clear({"a~1": 3}, {"a~1.71.owed"}, own="a~1")
+    assert sorted(disk.names(b"/mail/.pyrepl-drop")) == [b"a~1.71.owed", b"b~1.9.G1"]
+
+
+def test_what_another_thread_removes_meanwhile_is_no_failure(
+    disk: ModelDisk, drop: DropFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for seq in (1, 2):
+        drop.begin(Dot("b~1", seq), "G1").write(b"settled")
+    unlink = disk.unlink
+
+    def too_late(path: bytes) -> None:
+        unlink(path)
+        unlink(path)
+
+    monkeypatch.setattr(disk, "unlink", too_late)
+    drop.clear({"b~1": 9})
+    assert disk.names(b"/mail/.pyrepl-drop") == []
+    monkeypatch.setattr(disk, "unlink", fail)
+    drop.begin(DOT, "G1").write(b"stays")
+    with pytest.raises(PermissionError):
+        drop.clear({"b~1": 9})
+
+
+def fail(path: bytes) -> None:
+    raise PermissionError(1, "not permitted", path)
+
+
 def test_new_mailboxes_and_copies_are_known_until_their_rows_are_committed(disk: ModelDisk, drop: DropFolder) -> None:
     disk.write_new(b"/mail/text", b"copied")
     drop.begin_box(b"1")

@@ -41,7 +41,8 @@ async def test_rows_outlive_it_and_texts_of_before_go(tmp_path: Path) -> None:
     node.core.do([Create(user="alice", box=Box("INBOX"), id="1" * 32, uidvalidity=7)])
     await keeping.driver.round()
     origin = node.core.origin
-    (tmp_path / "mail" / ".pyrepl-drop" / f"{origin}.1.G").write_bytes(b"left")
+    for number in (1, 99):
+        (tmp_path / "mail" / ".pyrepl-drop" / f"{origin}.{number}.text").write_bytes(b"left")
     keeping.stop()
     again = opened(tmp_path)
     await again.settle()
