@@ -134,14 +134,16 @@ class DoveadmMail:
     def rename(self, name: str, to: str) -> None:
         self._program.run("mailbox", "rename", "-u", self._user, "--", self._own(name), self._own(to))
 
-    def delete_unless_mail(self, box: DoveadmBox) -> None:
-        """One that holds mail by now stays."""
+    def delete_unless_mail(self, box: DoveadmBox) -> bool:
+        """One that holds mail by now stays. Is it gone?"""
         try:
             self._program.run("mailbox", "delete", "-e", "-u", self._user, "--", self._own(box.name))
         except DoveadmError:
             now = self.box(box.guid)
             if now is not None and now.messages == 0:
                 raise
+            return now is None
+        return True
 
     def update(self, name: str, *, guid: str = "", uidvalidity: int = 0, uidnext: int = 0) -> None:
         """Give a mailbox another GUID, another UIDVALIDITY, or let its next UID be at least this one."""

@@ -212,9 +212,7 @@ class DoveadmStore:
         mail = self._mail(user)
         try:
             if are_of_boxes(works):
-                for work in works:
-                    self._change_boxes(mail, work)
-                return [DONE] * len(works)
+                return [self._change_boxes(mail, work) for work in works]
             return self._perform_in(mail, user, box, [work for work in works if isinstance(work, _OF_MESSAGES)])
         except _TROUBLE as error:
             return [failed(error)] * len(works)
@@ -243,7 +241,7 @@ class DoveadmStore:
         if copies:
             self.drop.keep(copies)
 
-    def _change_boxes(self, mail: DoveadmMail, work: Work) -> None:
+    def _change_boxes(self, mail: DoveadmMail, work: Work) -> Result:
         match work:
             case MakeBox():
                 self._make(mail, work)
@@ -252,9 +250,10 @@ class DoveadmStore:
                 if box is not None:
                     _rename(mail, box, work.name)
             case RemoveBox():
-                self._remove(mail, work.box)
+                return DONE if self._remove(mail, work.box) else Result(Outcome.HAS_MAIL)
             case SubscribeBox():
                 mail.subscribe(work.name, work.is_subscribed)
+        return DONE
 
     def _make(self, mail: DoveadmMail, work: MakeBox) -> None:
         boxes = {box.guid: box for box in mail.boxes_or_none()}
@@ -273,16 +272,18 @@ class DoveadmStore:
         if made.uidvalidity != work.uidvalidity or made.uidnext < work.uidnext:
             mail.update(made.name, uidvalidity=work.uidvalidity, uidnext=work.uidnext)
 
-    def _remove(self, mail: DoveadmMail, guid: str) -> None:
-        """One that holds mail stays: nobody may know of it yet. INBOX has to be called otherwise first."""
-        self._aside(guid).remove_all()
+    def _remove(self, mail: DoveadmMail, guid: str) -> bool:
+        """One that holds mail stays: nobody may know of it yet. INBOX has to be called otherwise first. Is it gone?"""
         box = mail.box(guid)
-        if box is None or box.messages:
-            return
-        if box.name == INBOX:
+        if box is not None and box.messages:
+            return False
+        if box is not None and box.name == INBOX:
             mail.rename(INBOX, INBOX + mark(guid.encode()))
             box = box._replace(name=INBOX + mark(guid.encode()))
-        mail.delete_unless_mail(box)
+        is_gone = box is None or mail.delete_unless_mail(box)
+        if is_gone:
+            self._aside(guid).remove_all()
+        return is_gone
 
     # Texts
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from pyrepl.daemon.mailbox import doveadm_store as room
+from pyrepl.daemon.mailbox.doveadm_mail import DoveadmMail
 from pyrepl.mailbox.compare import Text
 from pyrepl.mailbox.folders import FolderOrder, FoundFolder
 from pyrepl.mailbox.gate_states import GateOrder, GateWork
@@ -80,12 +81,33 @@ def test_who_has_a_name_that_another_wants_is_put_aside(rig: DoveadmRig) -> None
 
 
 def test_one_that_holds_mail_is_not_removed(rig: DoveadmRig) -> None:
-    rig.tell(rig.add("G1", 1), RemoveBox(USER, BOX))
-    assert list(rig.shown()) == [1]
+    make, remove = MakeBox(USER, SUB, "Work", 7, 1), RemoveBox(USER, BOX)
+    rig.tell(make, rig.add("G1", 1), rig.add("G2", UNPLACED))
+    assert rig.outcome(remove).outcome is Outcome.HAS_MAIL
+    assert list(rig.shown()) == [1] and rig.aside() == ["G2"]
     with rig.fake as mail:
         mail.boxes["INBOX"]["messages"].clear()
-    rig.tell(RemoveBox(USER, BOX))
-    assert rig.fake.names() == {}
+    rig.tell(remove, remove)
+    assert rig.fake.names() == {"Work": SUB} and rig.aside() == []
+
+
+def test_one_that_gets_mail_at_the_last_moment_is_not_removed(rig: DoveadmRig, monkeypatch: pytest.MonkeyPatch) -> None:
+    rename = DoveadmMail.rename
+
+    def saved(mail: DoveadmMail, name: str, to: str) -> None:
+        rename(mail, name, to)
+        with rig.fake as state:
+            state.save(to, b"just come")
+
+    rig.tell(MakeBox(USER, SUB, "Work", 7, 1))
+    monkeypatch.setattr(DoveadmMail, "rename", saved)
+    assert rig.outcome(RemoveBox(USER, BOX)).outcome is Outcome.HAS_MAIL
+    monkeypatch.undo()
+    assert rig.fake.names() == {"INBOX (ffffffff)": BOX, "Work": SUB}
+    found = rig.store.folders(FolderOrder(USER, frozenset())).found
+    assert found is not None and FoundFolder("INBOX", BOX, 1001, has_mail=True, is_aside=True) in found.boxes
+    rig.tell(MakeBox(USER, BOX, "INBOX", 1001, 2))
+    assert rig.fake.names() == {"INBOX": BOX, "Work": SUB}, "others bring it back"
 
 
 def test_what_comes_for_a_mailbox_that_a_client_deleted_is_aside(rig: DoveadmRig) -> None:
