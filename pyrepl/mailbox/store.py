@@ -77,7 +77,8 @@ class RenameBox(_Work):
 
 
 class RemoveBox(_Work):
-    """The mailbox goes with all that it holds; beside a Dovecot only if it holds no message that clients see."""
+    """The mailbox goes with all that it holds, and with what is kept aside of it. Beside a Dovecot it stays while any
+    message lies in it, be it one without a UID, which clients do not see yet: HAS_MAIL."""
 
 
 class SubscribeBox(_Work):
