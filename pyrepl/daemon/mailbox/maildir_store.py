@@ -207,7 +207,11 @@ class MaildirStore:
         assert self._keeper is not None, "a store without gates"
         try:
             boxes = self._asked(order.user)
-            return FolderResult(found_folders(self._files, boxes, order, self._keeper.follow_user))
+            found = found_folders(self._files, boxes, order, self._keeper.follow_user)
+            if order.known <= {each.box for each in found.boxes}:
+                # All works are done, so nobody is about to make an INBOX; and it is not missing by accident.
+                boxes.free_inbox()
+            return FolderResult(found)
         except TROUBLE as error:
             return FolderResult(why=failed(error).reason)
 
@@ -353,8 +357,9 @@ class MaildirStore:
         return [without_box(work, aside, lambda add: self._find_text(user, guid, add)) for work in works]
 
     def _follow_moved(self, boxes: UserBoxes, guid: bytes) -> None:
-        """The gate goes along with its folder, or is shut there since it was made. A lock of ours that a client's
-        rename took along goes. Raises OSError, NotThere, NoKeeper, LockBusy."""
+        """A mailbox was made, or has another folder: from now on it is watched there, and the keeper knows its gate
+        there, shut or open as its lock is. A lock of ours that a client's rename took along goes. Raises OSError,
+        NotThere, NoKeeper, LockBusy."""
         if self._keeper is not None:
             folder = boxes.open(guid).folder
             self._lock.take(folder)
@@ -369,11 +374,11 @@ class MaildirStore:
         self._open.pop((user, work.box.encode()), None)
         match work:
             case MakeBox():
-                boxes.make(work)
-                self._follow_moved(boxes, work.box.encode())
+                for moved in (*boxes.make(work), work.box.encode()):
+                    self._follow_moved(boxes, moved)
             case RenameBox() if self._keeper is None or boxes.has(work.box.encode()):
-                boxes.rename(work.box.encode(), work.name)
-                self._follow_moved(boxes, work.box.encode())
+                for moved in (*boxes.rename(work.box.encode(), work.name), work.box.encode()):
+                    self._follow_moved(boxes, moved)
             case RemoveBox() if self._keeper is not None:
                 if not boxes.remove_unless_mail(work.box.encode()):
                     return Result(Outcome.HAS_MAIL)

@@ -2,8 +2,10 @@
 
 A mailbox is made whole beside the Maildirs and then renamed into its place, so that Dovecot never sees half of one; it
 goes the other way round. INBOX is the user's folder itself and cannot be renamed: a copy of hard links is made in the
-new place, then INBOX is emptied. A name that another mailbox has is taken from it: that one is shown as `name (GUID)`
-until its own rename is told.
+new place, then INBOX is emptied of what the copy has. A name that another mailbox has is taken from it: that one is
+shown as `name (GUID)` until its own rename is told.
+
+A lock that is kept (uidlist_lock.py) stays so wherever its mailbox goes.
 
 Every step may be told again after a crash. Not here: messages (open_box.py).
 """
@@ -11,7 +13,7 @@ Every step may be told again after a crash. Not here: messages (open_box.py).
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Set
 from contextlib import suppress
 from typing import Final, final
 
@@ -75,37 +77,45 @@ class UserBoxes:
         """Has the mailbox a folder?"""
         return self._folders.find(guid) is not None
 
-    def make(self, work: MakeBox) -> None:
-        """What MakeBox says: if it is there already, what differs is changed."""
-        guid = work.box.encode()
+    def make(self, work: MakeBox) -> list[bytes]:
+        """What MakeBox says: if it is there already, what differs is changed. Which others have another folder now."""
+        guid, displaced = work.box.encode(), list[bytes]()
         place = self._folders.find(guid)
         if place is None:
-            self._make_new(guid, work, self._wanted(work.name))
+            displaced = self._make_new(guid, work, self._wanted(work.name))
         elif place.folder != self._wanted(work.name):
-            self.rename(guid, work.name)
+            displaced = self.rename(guid, work.name)
         box = self.open(guid)
         box.load()
         if box.uidvalidity != work.uidvalidity:
             box.set_uidvalidity(work.uidvalidity)
         if box.next_uid < work.uidnext:
             box.perform([RaiseNext(work.user, work.box, work.uidnext)], lambda _: None)
+        return displaced
 
-    def rename(self, guid: bytes, name: str) -> None:
-        """Give the mailbox another name."""
-        place, target = self._folders.find(guid), self._wanted(name)
+    def rename(self, guid: bytes, name: str) -> list[bytes]:
+        """Give the mailbox another name. Which others have another folder now."""
+        place, target, displaced = self._folders.find(guid), self._wanted(name), list[bytes]()
         if place is None:
             raise BoxGone(f"the mailbox {guid.decode()} has no folder that could be renamed to {name}")
-        if place.folder == target:
-            return
-        self._displace(target, guid)
-        if not place.folder:
-            if uidlist_file.guid_in(self._files, self._folders.path(target)) != guid:
-                self._copy_out(guid, target)
-            self._empty_inbox()
-        else:
+        if place.folder != target:
+            displaced = self._displace(target, guid)
+        if place.folder not in (b"", target):
             self._folders.make_parents(target)
             self._move_locked(place.folder, target)
+        elif target and uidlist_file.guid_in(self._files, self._folders.path(target)) != guid:
+            self._copy_out(guid, target)
+        if target and uidlist_file.guid_in(self._files, self._folders.root) == guid:
+            # Its copy is there, be it one that was made before a crash.
+            self._empty_inbox(self._bases(target))
         self._folders.forget()
+        return displaced
+
+    def free_inbox(self) -> None:
+        """A lock that was kept in INBOX's folder is kept no longer if no mailbox is there any more: nobody would open
+        it, and no Dovecot could make one."""
+        if self._files.stat(self._folders.path(uidlist_file.NAME)) is None:
+            self._lock.open(self._folders.root)
 
     def remove_unless_mail(self, guid: bytes) -> bool:
         """As `remove`, but one that holds mail stays, as beside a Dovecot nobody may know of it yet. Is it gone?"""
@@ -119,12 +129,14 @@ class UserBoxes:
             has_mail = self.has_mail(path)
             if not has_mail and not place.folder:
                 self._drop.aside(guid).remove_all()
-                self._clear_inbox()
+                self._clear_inbox(frozenset())
                 self._folders.forget()
             elif not has_mail:
                 self.remove(guid)
         finally:
             self._lock.release(path)
+        if not place.folder:
+            self.free_inbox()
         return not has_mail
 
     def remove(self, guid: bytes) -> None:
@@ -134,7 +146,7 @@ class UserBoxes:
         if place is None:
             return
         if not place.folder:
-            self._empty_inbox()
+            self._empty_inbox(None)
         else:
             away = self._drop.folder_path(b"gone", guid)
             remove_tree(self._files, away)
@@ -189,8 +201,8 @@ class UserBoxes:
             raise NotThere(f"the mailbox {name!r} cannot have a folder: {why_not}")
         return self._layout.folder(name)
 
-    def _make_new(self, guid: bytes, work: MakeBox, target: bytes) -> None:
-        self._displace(target, guid)
+    def _make_new(self, guid: bytes, work: MakeBox, target: bytes) -> list[bytes]:
+        displaced = self._displace(target, guid)
         self._drop.begin_box(guid)
         if not target or self._folders.is_there(target):
             self._complete(self._folders.path(target), guid, work.uidvalidity, work.uidnext)
@@ -202,6 +214,7 @@ class UserBoxes:
             self._folders.make_parents(target)
             self._put(made, target)
         self._folders.forget()
+        return displaced
 
     def _complete(self, path: bytes, guid: bytes, uidvalidity: int, uidnext: int) -> None:
         """Make a folder that is there a mailbox; uidlist comes last, as it is what makes it one. Until the node has the
@@ -216,18 +229,20 @@ class UserBoxes:
         self._files.sync(path)
         uidlist_file.create(self._files, path, uidvalidity, guid, uidnext)
 
-    def _displace(self, target: bytes, guid: bytes) -> None:
-        """Free a folder for the mailbox `guid`: another one that lies there is shown under another name."""
+    def _displace(self, target: bytes, guid: bytes) -> list[bytes]:
+        """Free a folder for the mailbox `guid`: another one that lies there is shown under another name. Which ones
+        were moved."""
         other = uidlist_file.guid_in(self._files, self._folders.path(target))
         if other is None or other == guid:
-            return
+            return []
         found = self._folders.find(other)
         if not target and not self.has_mail(self._folders.root):
-            self._empty_inbox()
+            self._empty_inbox(frozenset())
         elif found is not None and found.folder == target:
-            self.rename(other, found.name + mark(other))
+            return [*self.rename(other, found.name + mark(other)), other]
         elif not target:
-            self._empty_inbox()
+            self._empty_inbox(None if found is None else self._bases(found.folder))
+        return []
 
     def _move_locked(self, folder: bytes, target: bytes) -> None:
         """A Dovecot that is about to change something finishes first: it would not find its lock any more."""
@@ -278,30 +293,39 @@ class UserBoxes:
                 found = self._files.stat(inbox + b"/" + name)
                 self._files.write_new(made + b"/" + name, self._files.read(inbox + b"/" + name) if found else b"")
                 self._files.sync(made + b"/" + name)
+            if self._lock.is_shut(inbox):
+                self._lock.shut_new(made)
             self._folders.make_parents(target)
             self._put(made, target)
         finally:
             self._lock.release(inbox)
 
-    def _empty_inbox(self) -> None:
-        """INBOX is no mailbox any more, until one is made there."""
+    def _empty_inbox(self, gone: Set[bytes] | None) -> None:
+        """INBOX is no mailbox any more, until one is made there. Of its messages those go with it whose bases are
+        `gone`, None for all: others have just come, and are whose INBOX it is next."""
         inbox = self._folders.root
         self._lock.take(inbox)
         try:
-            self._clear_inbox()
+            self._clear_inbox(gone)
         finally:
             self._lock.release(inbox)
 
-    def _clear_inbox(self) -> None:
+    def _clear_inbox(self, gone: Set[bytes] | None) -> None:
         """As `_empty_inbox`, by who has its lock."""
         inbox = self._folders.root
         for name in (CUR, NEW):
             for file in self._files.names(inbox + b"/" + name):
-                self._files.unlink(inbox + b"/" + name + b"/" + file)
+                if gone is None or _base(file) in gone:
+                    self._files.unlink(inbox + b"/" + name + b"/" + file)
         for file in (box_keywords.NAME, uidlist_file.NAME):
             with suppress(FileNotFoundError):
                 self._files.unlink(inbox + b"/" + file)
         self._files.sync(inbox)
+
+    def _bases(self, folder: bytes) -> Set[bytes]:
+        """Of the messages in a mailbox's folder."""
+        path = self._folders.path(folder)
+        return {_base(file) for name in (CUR, NEW) for file in self._files.names(path + b"/" + name)}
 
     def _await(self, lock: bytes) -> None:
         """Let a Dovecot that writes the file finish; a lock that stays is a dead one's, and is replaced."""
@@ -309,6 +333,11 @@ class UserBoxes:
             if self._files.stat(lock) is None:
                 return
             self._sleep(_LOOK_S)
+
+
+def _base(file: bytes) -> bytes:
+    """What of a file's name stays when its flags change."""
+    return file.partition(b":")[0]
 
 
 def name_before(place: Place) -> str | None:

@@ -213,3 +213,49 @@ def test_a_lock_of_ours_that_a_client_took_along_goes() -> None:
     rig.disk.rename(HOME + b"/.Work", HOME + b"/.Play")
     tell(rig.store, RenameBox(USER, WORK_ID, "Play"))
     assert not rig.disk.stat(HOME + b"/.Play" + LOCK)
+
+
+def is_kept(rig: Rig, folder: bytes) -> bool:
+    found = rig.disk.stat(folder + LOCK)
+    return found is not None and found.mtime_ns == GATE_S * 1_000_000_000
+
+
+@pytest.mark.parametrize("is_open", [False, True])
+def test_the_gate_of_an_inbox_goes_along_with_its_mail(is_open: bool) -> None:
+    rig = Rig()
+    tell(rig.store, add(rig.store, "G1", 3, b"one"))
+    if is_open:
+        rig.open(INBOX_ID)
+    tell(rig.store, RenameBox(USER, INBOX_ID, "Kept"))
+    kept = HOME + b"/.Kept"
+    assert is_kept(rig, kept) is not is_open and rig.told.gates[kept] is is_open and rig.told.followed[-1] == kept
+    assert is_kept(rig, HOME) is not is_open, "until all works are done, another INBOX may come"
+    tell(rig.store, make_box("3" * 32, "INBOX", 8))
+    assert is_kept(rig, HOME) and rig.told.gates[HOME] is False
+    rig.listed("3" * 32)
+    assert is_kept(rig, HOME)
+
+
+def test_where_no_inbox_is_any_more_no_lock_is_kept() -> None:
+    rig = Rig()
+    tell(rig.store, RenameBox(USER, INBOX_ID, "Kept"))
+    rig.listed("9" * 32)
+    assert is_kept(rig, HOME), "a mailbox is missing, perhaps INBOX, by an accident"
+    rig.listed(INBOX_ID)
+    assert rig.disk.stat(HOME + LOCK) is None
+    rig = Rig()
+    tell(rig.store, RemoveBox(USER, INBOX_ID))
+    assert rig.disk.stat(HOME + LOCK) is None
+
+
+def test_a_mailbox_whose_name_is_taken_keeps_its_gate() -> None:
+    rig = Rig()
+    tell(rig.store, add(rig.store, "G1", 3, b"one"))
+    tell(rig.store, make_box("3" * 32, "INBOX", 8), make_box("4" * 32, "Work", 9))
+    for name in (b"INBOX", b"Work"):
+        folder = HOME + b"/.%b (00000000)" % name
+        assert is_kept(rig, folder) and rig.told.gates[folder] is False and folder in rig.told.followed
+    tell(rig.store, add(rig.store, "G2", 1, b"two", box="3" * 32), RenameBox(USER, "4" * 32, "INBOX"))
+    folder = HOME + b"/.INBOX (33333333)"
+    assert is_kept(rig, folder) and rig.told.gates[folder] is False and folder in rig.told.followed
+    assert is_kept(rig, HOME) and rig.told.gates[HOME] is False

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pyrepl.daemon.mailbox.maildir_store import MaildirStore
+from pyrepl.daemon.mailbox.user_boxes import UserBoxes
 from pyrepl.mailbox.store import MakeBox, Outcome, RemoveBox, RenameBox, SubscribeBox
 from tests.unit.daemon.mailbox.model_disk import ModelDisk
 from tests.unit.daemon.mailbox.store_rig import (
@@ -101,6 +102,37 @@ def test_inbox_is_renamed_by_a_copy(disk: ModelDisk, store: MaildirStore) -> Non
     assert content(disk, store, THIRD_ID) == {}
     tell(store, add(store, "G2", 1, b"two", box=THIRD_ID), RemoveBox(USER, THIRD_ID), make_box("4" * 32, "INBOX"))
     assert content(disk, store, "4" * 32) == {}
+
+
+def test_mail_that_comes_while_inbox_is_renamed_stays_in_inbox(
+    disk: ModelDisk, store: MaildirStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A delivery needs no lock, and a message that has no UID yet is in no copy."""
+    copy_out = UserBoxes._copy_out
+
+    def copied(boxes: UserBoxes, guid: bytes, target: bytes) -> None:
+        copy_out(boxes, guid, target)
+        disk.write_new(HOME + b"/new/2.vm", b"just come")
+
+    monkeypatch.setattr(UserBoxes, "_copy_out", copied)
+    tell(store, add(store, "G1", 3, b"one"), RenameBox(USER, INBOX_ID, "Kept"), make_box(THIRD_ID, "INBOX", 12))
+    assert content(disk, store, INBOX_ID) == {3: ("G1", frozenset(), b"one")}
+    assert store.listing(USER, THIRD_ID).unlisted == {b"2.vm"} and store.listing(USER, THIRD_ID).messages == ()
+
+
+def test_an_inbox_whose_copy_a_crash_left_is_emptied(
+    disk: ModelDisk, store: MaildirStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tell(store, add(store, "G1", 3, b"one"))
+    monkeypatch.setattr(UserBoxes, "_empty_inbox", lambda *_: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        store.perform([RenameBox(USER, INBOX_ID, "Kept")])
+    monkeypatch.undo()
+    layout = "maildir++" if disk.stat(HOME + b"/.Work") else "fs"
+    again = new_store(disk, layout)
+    tell(again, RenameBox(USER, INBOX_ID, "Kept"))
+    assert _names(again) == {"Kept": INBOX_ID, "Work": WORK_ID} and disk.names(HOME + b"/cur") == []
+    assert content(disk, again, INBOX_ID) == {3: ("G1", frozenset(), b"one")}
 
 
 def test_an_inbox_of_dovecots_gives_way(disk: ModelDisk, store: MaildirStore) -> None:
