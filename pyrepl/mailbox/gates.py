@@ -446,7 +446,7 @@ class Gates:
             return GateOrder(work, box.user, box.guid, uidnext=gate.raised_to)
         gate.asked_news = self.news
         # The next UID of a gate that was not opened under this LOCK may be one that others give out.
-        may_list = token is not None and gate.box not in self._unlooked
+        may_list = token is not None and gate.box not in self._unlooked and not self._has_left_block(gate)
         is_whole = not gate.is_compared or box.guid in self.allowed or box.guid in self._core.merger.kept
         if work is GateWork.LOOK and not is_whole and not gate.is_unsure:
             work = GateWork.GLANCE

@@ -174,6 +174,7 @@ class History:
             if keeper is not None and self.keepers_die and self.gates.random() < 0.5:
                 self.world.seen["keeper killed"] += 1
                 self.world.uids.may_burn = True
+                self.world.watch.are_gates_kept = False
                 keeper.kill()
 
     def _interrupt(self) -> None:

@@ -33,9 +33,10 @@ class Condition(NamedTuple):
 class Watch:
     """Looks at each op that a node makes, in the order of the real time."""
 
-    def __init__(self, *, are_blocks_kept: bool = True) -> None:
-        """`are_blocks_kept`: nobody but the node gives out UIDs, as no Dovecot is beside it."""
-        self._are_blocks_kept = are_blocks_kept
+    def __init__(self, *, has_dovecots: bool = False) -> None:
+        self._has_dovecots = has_dovecots
+        self.are_gates_kept = True
+        """No Dovecot gives out UIDs while its node and the keeper of its gates are dead."""
         self.made: dict[Dot, Made] = {}
         self.conditions: list[Condition] = []
         self.deletes: list[Delete] = []
@@ -64,8 +65,10 @@ class Watch:
         A store goes on where it was: if it gave out UIDs apart that were never saved, a master has some of its own too.
         A Dovecot goes on where it was for a moment when the mastership is over, and what it did then is APART.
         """
+        if not self.are_gates_kept:
+            return
         own = node.members.place(node.name)
-        places = {own} if token.term == APART and self._are_blocks_kept else {MASTER, own}
+        places = {own} if token.term == APART and not self._has_dovecots else {MASTER, own}
         for uid in uids:
             if all(node.mastering.blocks.first(uid, place) != uid for place in places):
                 raise Violation("I7", f"{node.name} gave out {uid} under {token}")

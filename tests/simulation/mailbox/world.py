@@ -79,7 +79,7 @@ class World:
         self.now = 0.0
         self.seen: Counter[str] = Counter()
         self.gates = gates
-        self.watch = Watch(are_blocks_kept=not gates)
+        self.watch = Watch(has_dovecots=gates)
         self.uids = Uids()
         names = [chr(ord("a") + place) for place in range(keepers)] + (["w"] if witness else [])
         self.members = Members(tuple(Member(name, name == "w") for name in names))

@@ -322,6 +322,18 @@ def test_a_gate_is_shut_behind_a_message_that_was_saved_apart_and_opened_above_a
     assert rig.state() is GateState.OPEN
 
 
+def test_mail_without_a_uid_gets_none_of_another_block() -> None:
+    rig = Rig("ab", is_root=False)
+    rig.run(8.0)
+    rig.see(READS)
+    rig.found = FoundBox((), unlisted=1)
+    rig.gates.seen(GUID, Seen(brought=True), rig.now)
+    rig.save_of_b(rig.node.mastering.blocks.gap * rig.node.members.place("b") + 7, 1)
+    rig.orders.clear()
+    rig.run(2 * ENTER_S)
+    assert rig.orders and not any(order.may_list for order in rig.orders)
+
+
 def test_what_does_not_come_is_not_waited_for_long() -> None:
     rig = Rig("ab", is_root=False)
     rig.run(8.0)
