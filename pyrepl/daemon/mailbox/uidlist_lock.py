@@ -1,7 +1,9 @@
 """`dovecot-uidlist.lock`: who holds it may change a mailbox; Dovecot and pyrepl wait for each other by it.
 
 The file holds `<pid>:<hostname>` of its owner and is made with O_EXCL. An owner that is dead on this host is overridden
-at once, as Dovecot does; a file whose owner cannot be read for a second is what a power cut left.
+at once, as Dovecot does; a file whose owner cannot be read for a second is what a power cut left. One of another host
+is what a Dovecot left that died before this host got its name: Maildirs are one host's alone. Nobody holds a lock for
+long, so one that stays the same for ten seconds is overridden.
 
 With gates a mailbox's lock is kept while this node may give out no UIDs there (`shut`): the file then names the keeper,
 a process that outlives this one, and has a date by which it is known without being opened, since whoever opens it
@@ -14,9 +16,10 @@ from __future__ import annotations
 
 import os
 import re
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from typing import Final, final
+from typing import Final, NamedTuple, final
 
 from pyrepl.daemon.mailbox.files import Files, folder_of
 from pyrepl.errors import PyreplError
@@ -35,9 +38,19 @@ _GOING: Final = b".pyrepl"
 """What is behind the name of a lock that is removed, or is to become one that is kept: whoever watches the folder knows
 ours from Dovecot's by that."""
 _TORN_S: Final = 1.0
+_ELSEWHERE_S: Final = 10.0
+"""Clients wait for a lock for 30 seconds."""
 _BRIEFLY: Final = 100
 _BRIEF_PAUSE_S: Final = 0.001
 """Dovecots that wait take a lock within a moment when it is free: who looks seldom never gets it."""
+
+
+class _FirstSeen(NamedTuple):
+    """Which lock, by its inode and time, was seen at first when, and how long had been slept by then."""
+
+    lock: tuple[int, int]
+    at: float
+    slept_s: float
 
 
 class LockBusy(PyreplError):
@@ -56,21 +69,24 @@ class UidlistLock:
         wait_s: float = 30.0,
         is_alive: Callable[[int], bool] | None = None,
         keeper: int | None = None,
+        now: Callable[[], float] = time.monotonic,
     ) -> None:
         """`hostname` as Dovecot sees it on this host. `wait_s`: how long another's lock is waited for; Dovecot waits
         as long by default. `is_alive` tells of a pid of this host. `keeper`: who owns locks that are kept; None without
-        gates."""
+        gates. `now`: seconds of a clock that is never set."""
         self._files: Final = files
         self._hostname: Final = hostname
         self._text: Final = b"%d:%b" % (os.getpid(), hostname)
         self._sleep: Final = sleep
+        self._now: Final = now
         self._looks = max(1, int(wait_s * _LOOKS_PER_S))
         self._pause_s = 1 / _LOOKS_PER_S
         self._is_alive: Final = is_alive or is_alive_here
         self._gate_text: Final = None if keeper is None else b"%d:%b" % (keeper, hostname)
         self._held: set[bytes] = set()
-        self._unreadable: Final[dict[bytes, float]] = {}
-        """Lock that cannot be read -> for how many seconds now."""
+        self._slept_s = 0.0
+        self._first_seen: Final[dict[bytes, _FirstSeen]] = {}
+        """Lock whose owner cannot be asked for -> since when it is the same."""
 
     def take(self, folder: bytes) -> None:
         """Of the mailbox in that folder. Raises LockBusy, OSError."""
@@ -134,12 +150,11 @@ class UidlistLock:
                 self._files.write_new(path, text)
             except FileExistsError:
                 owner = self._owner(path)
-                unreadable_s = self._unreadable.get(path, 0.0) + self._pause_s if self._is_unreadable(owner) else 0.0
-                self._unreadable[path] = unreadable_s
-                if not self._override(path, owner, unreadable_s >= _TORN_S):
+                if not self._override(path, owner, self._is_left(path, owner)):
                     self._sleep(self._pause_s)
+                    self._slept_s += self._pause_s
             else:
-                self._unreadable.pop(path, None)
+                self._first_seen.pop(path, None)
                 return
         raise LockBusy(f"{os.fsdecode(path)} is held by {self._owner(path)!r}: is that process stuck?")
 
@@ -176,11 +191,11 @@ class UidlistLock:
                 path += _GOING
             self._files.unlink(path)
 
-    def _override(self, path: bytes, text: bytes, is_torn: bool) -> bool:
+    def _override(self, path: bytes, text: bytes, is_left: bool) -> bool:
         """Remove the lock of a dead owner, which is called `text`; was there one?"""
         found = _OWNER.fullmatch(text)
         # A lock with our own name that we do not hold is that of a process that had our pid before us.
-        is_ours = text == self._text or is_torn
+        is_ours = text == self._text or is_left
         if not is_ours and (found is None or found[2] != self._hostname or self._is_alive(int(found[1]))):
             return False
         self._take_away(path, text)
@@ -199,10 +214,20 @@ class UidlistLock:
                 self._files.link(private, path)
         self._files.unlink(private)
 
-    def _is_unreadable(self, text: bytes) -> bool:
-        """Is it just being written, or what a power cut left of one of this host?"""
-        found = _OWNER.fullmatch(text)
-        return found is None or (found[2] != self._hostname and self._hostname.startswith(found[2]))
+    def _is_left(self, path: bytes, text: bytes) -> bool:
+        """Has a lock that is called `text`, of an owner who cannot be asked for, stayed the same for too long?"""
+        found, stat = _OWNER.fullmatch(text), self._files.stat(path)
+        if stat is None or (found is not None and found[2] == self._hostname):
+            self._first_seen.pop(path, None)
+            return False
+        # It may be just being written.
+        is_torn = found is None or self._hostname.startswith(found[2])
+        lock, seen = (stat.inode, stat.mtime_ns), self._first_seen.get(path)
+        if seen is None or seen.lock != lock:
+            seen = self._first_seen[path] = _FirstSeen(lock, self._now(), self._slept_s)
+        # Others may have had their turn between two looks, however short these are.
+        waited_s = max(self._now() - seen.at, self._slept_s - seen.slept_s)
+        return waited_s >= (_TORN_S if is_torn else _ELSEWHERE_S)
 
     def _owner(self, path: bytes) -> bytes:
         try:

@@ -20,10 +20,11 @@ class Rig:
         self.disk = ModelDisk()
         self.disk.make_folders(FOLDER)
         self.slept = 0
+        self.now = 0.0
         self.released_after = 10**9
         if held is not None:
             self.disk.write_new(PATH, held)
-        self.lock = UidlistLock(self.disk, b"host", self.sleep, 2.0, lambda pid: pid == 1)
+        self.lock = UidlistLock(self.disk, b"host", self.sleep, 2.0, lambda pid: pid == 1, now=lambda: self.now)
 
     def sleep(self, seconds: float) -> None:
         self.slept += 1
@@ -142,7 +143,7 @@ def test_one_of_another_host_is_not() -> None:
 def test_what_a_power_cut_left_is_overridden_after_a_second(torn: bytes) -> None:
     rig = Rig(torn)
     rig.lock.take(FOLDER)
-    assert rig.slept == 49
+    assert rig.slept == 50
 
 
 def test_a_lock_that_is_gone_is_released_well() -> None:
@@ -222,3 +223,32 @@ def test_what_a_power_cut_left_is_overridden_by_many_short_looks() -> None:
         except LockBusy:
             continue
     assert rig.disk.read(PATH) == b"7:host"
+
+
+def test_one_of_another_host_is_overridden_when_it_stays_for_ten_seconds() -> None:
+    rig = Rig(b"2:elsewhere")
+    for _ in range(5):
+        with pytest.raises(LockBusy):
+            rig.lock.take(FOLDER)
+    rig.lock.take(FOLDER)
+    assert 500 <= rig.slept <= 501
+
+
+def test_one_of_another_host_is_overridden_by_who_looks_seldom() -> None:
+    rig = Rig(b"2:elsewhere")
+    with rig.lock.without_waiting():
+        for rig.now in (0.0, 9.0):
+            with pytest.raises(LockBusy):
+                rig.lock.take(FOLDER)
+        rig.now = 10.0
+        rig.lock.take(FOLDER)
+    assert rig.disk.read(PATH) == b"%d:host" % os.getpid()
+
+
+def test_one_of_another_host_that_is_taken_anew_is_waited_for_anew() -> None:
+    rig = Rig(b"2:elsewhere")
+    for rig.now in range(0, 50, 5):
+        with pytest.raises(LockBusy), rig.lock.without_waiting():
+            rig.lock.take(FOLDER)
+        rig.disk.unlink(PATH)
+        rig.disk.write_new(PATH, b"2:elsewhere")
