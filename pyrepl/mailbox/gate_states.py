@@ -15,7 +15,6 @@ from typing import Final, NamedTuple, final
 
 from pyrepl.machines import Table
 from pyrepl.mailbox.compare import FoundBox
-from pyrepl.mailbox.words import Vector
 
 
 class GateState(enum.StrEnum):
@@ -122,13 +121,6 @@ class Seen(NamedTuple):
     brought: bool = False
 
 
-class Awaits(NamedTuple):
-    """What is to be applied before a gate is opened, and until when that is waited for; infinity if nothing is."""
-
-    until: float = float("inf")
-    dots: Vector = ()
-
-
 @final
 class Gate:
     """One mailbox's. `again_at`: when to try again what could not be; infinity if nothing."""
@@ -151,7 +143,6 @@ class Gate:
         self.enter_until = float("-inf")
         self.idle_at = float("inf")
         self.missing = 0
-        self.awaits = Awaits()
         self.raised_to = 0
         """What the next UID was raised to last."""
         self.news = 0

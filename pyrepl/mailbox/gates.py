@@ -30,7 +30,7 @@ from pyrepl.mailbox.boxes import is_visible, view
 from pyrepl.mailbox.codec import UNTAGGED
 from pyrepl.mailbox.compare import Difference, FoundBox, difference
 from pyrepl.mailbox.core import Core
-from pyrepl.mailbox.gate_states import Awaits, Gate, GateOrder, GateResult, GateState, GateTrigger, GateWork, Seen
+from pyrepl.mailbox.gate_states import Gate, GateOrder, GateResult, GateState, GateTrigger, GateWork, Seen
 from pyrepl.mailbox.journal_ops import by_guid
 from pyrepl.mailbox.mastering import Mastering
 from pyrepl.mailbox.rows import BoxRow
@@ -38,9 +38,8 @@ from pyrepl.mailbox.saving import Saving
 from pyrepl.mailbox.sending import Counted
 from pyrepl.mailbox.store import Ended, MakeBox, MoveMessage, Outcome, RaiseNext, RemoveBox
 from pyrepl.mailbox.tracker_states import Phase
-from pyrepl.mailbox.uids import NO_UID
 from pyrepl.mailbox.verbs import Lock
-from pyrepl.mailbox.words import APART, Dot, Token
+from pyrepl.mailbox.words import APART, Token
 
 CLIENT: Final = "gate"
 """As which mail process the gates have their LOCKs."""
@@ -319,9 +318,7 @@ class Gates:
         for guid in self._active:
             gate = self._gates[guid]
             at = min(at, gate.again_at)
-            if gate.state is GateState.WANTED:
-                at = min(at, gate.awaits.until)
-            elif gate.state is GateState.OPEN:
+            if gate.state is GateState.OPEN:
                 at = min(at, max(gate.enter_until, now) if self._must_close(gate) else gate.idle_at)
         return at
 
@@ -384,27 +381,15 @@ class Gates:
 
     def _hear(self, gate: Gate, now: float) -> None:
         """Was the LOCK granted, or refused?"""
-        box, token = self._core.rows.box(gate.box), self._token(gate.box)
-        is_early = token is not None and token.term == APART and now < self._patient_until
-        if token is not None and box is not None and (is_early or self._mastering.first_uid(box, token) == NO_UID):
+        token = self._token(gate.box)
+        if token is not None and token.term == APART and now < self._patient_until:
             self._saving.unlock(CLIENT, gate.box, now)
         if self._saving.lock_of(CLIENT, gate.box) is None:
             gate.move(GateTrigger.REFUSED)
             gate.again_at = now + RETRY_S
-            gate.awaits = Awaits()
-        elif token is not None and self._has_come(gate, now):
+        elif token is not None:
             gate.move(GateTrigger.GRANTED)
             gate.again_at = now
-            gate.awaits = Awaits()
-
-    def _has_come(self, gate: Gate, now: float) -> bool:
-        """Is all applied that others had when the LOCK was granted, or was waited for long enough? Some of it may have
-        been saved apart: whoever gives out UIDs before, lets it come too late for its own."""
-        held = self._core.causal.held
-        if gate.awaits.until == float("inf"):
-            told = (dot for peer in self._core.peers.values() if peer.is_up for dot in peer.held.items())
-            gate.awaits = Awaits(now + PATIENCE_S, tuple(Dot(*dot) for dot in told))
-        return now >= gate.awaits.until or all(held.get(origin, 0) >= seq for origin, seq in gate.awaits.dots)
 
     def _count_wait(self, gate: Gate, now: float) -> None:
         self._core.count(Counted.GATE_WAIT)

@@ -10,6 +10,7 @@ from typing import Final, NamedTuple, final
 
 from pyrepl.mailbox.answers import Ok, Reason
 from pyrepl.mailbox.core import Core
+from pyrepl.mailbox.early_locks import Early, EarlyLocks
 from pyrepl.mailbox.journal_ops import by_guid
 from pyrepl.mailbox.mastership import Arrived, AskFor, Granted, HandOver, Lost, Refused, StaleGive, TrackerEvent, Want
 from pyrepl.mailbox.members import Members
@@ -50,6 +51,7 @@ class Mastering:
         """Is all known here that was saved under older masterships?"""
         self.has_heard_all: Callable[[], bool] = lambda: True
         """Is nothing awaited of what was known here before data was lost?"""
+        self._early: Final = EarlyLocks(core)
         self._told_clear = -1
         """The epoch for which we said that we are clear."""
         self._gave = 0
@@ -108,10 +110,19 @@ class Mastering:
             return
         self.know(box)
         self._review_lease(now)
-        self.tracker.lock(box.guid, lock, now, wait_s)
+        timeout_s = self.options.tracker.lock_timeout_s
+        early = Early(box.guid, lock, now + (timeout_s if wait_s is None else min(timeout_s, wait_s)))
+        if not self._has_left_block(box) or not self._early.keep(early, now):
+            self.tracker.lock(box.guid, lock, now, wait_s)
         self.follow_up(now)
 
+    def _has_left_block(self, box: BoxRow) -> bool:
+        """Is the next UID in a block of which this node gives out none now?"""
+        place = self.members.place(self.core.name) if self.tracker.is_apart else MASTER
+        return self.blocks.place(self.core.merger.least_uid(box)) != place
+
     def unlock(self, box: str, lock: str, now: float) -> None:
+        self._early.drop(lock)
         self.tracker.unlock(box, lock, now)
         self.follow_up(now)
 
@@ -184,7 +195,7 @@ class Mastering:
         self.tracker.tick(now)
 
     def next_deadline(self, now: float) -> float:
-        at = min(self.root.next_deadline(now), self.tracker.next_deadline())
+        at = min(self.root.next_deadline(now), self.tracker.next_deadline(), self._early.next_deadline())
         if self.tracker.has_lease:
             at = min(at, self.root.lease_end(now))
         if self._is_getting_ready:
@@ -204,6 +215,8 @@ class Mastering:
         if self._is_getting_ready:
             self._review_ready(now)
         self.tracker.applied(self.core.causal.held, now)
+        for early in self._early.due(now):
+            self.tracker.lock(early.box, early.lock, now, max(0.0, early.until - now))
         lost: list[Lost] = []
         while events := self.tracker.events():
             # All that have arrived at once may be used at once, by who was granted one of them: UIDs are passed first.

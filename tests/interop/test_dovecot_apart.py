@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import imaplib
+import itertools
 import re
+import threading
 import time
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import NamedTuple
 
@@ -127,3 +131,45 @@ def test_both_go_on_apart_and_have_everything_afterwards(lab: Lab) -> None:
 def test_half_a_minute_apart(lab: Lab) -> None:
     with dovecot_pair(lab) as pair:
         partition(pair, mails=50, seconds=30)
+
+
+def test_one_sides_uids_stay_though_clients_go_on_while_the_sides_come_together(lab: Lab) -> None:
+    """A Dovecot that is let in gives out UIDs while the mails of the side apart come, one portion after the other."""
+    with dovecot_pair(lab, "abw") as pair:
+        append(pair.imap("a"), b"Subject: first\r\n\r\nx\r\n")
+        pair.wait_equal(pair.imap("a"), pair.imap("b"))
+        pair.proxy.refuse()
+        pair.proxy.cut()
+        wait_until("one of them is apart", lambda: apart(pair, "a") != apart(pair, "b"))
+        alone, other = "ab" if apart(pair, "a") else "ba"
+        given = _appended(pair, alone, range(300))
+        is_over = threading.Event()
+        until_over = itertools.takewhile(lambda _: not is_over.is_set(), range(2000))
+        with ThreadPoolExecutor() as pool:
+            going_on = pool.submit(_appended, pair, other, until_over)
+            try:
+                wait_until("its gate is open", lambda: len(subjects(pair.imap(other))) > 1)
+                pair.proxy.heal()
+                for node in "ab":
+                    wait_until(f"{node} has all", partial(_has_those, pair, node, {*given.values()}))
+            finally:
+                is_over.set()
+        pair.wait_equal(pair.imap("a"), pair.imap("b"))
+        now = subjects(pair.imap("a"))
+        assert {*now.values()} == {"first", *given.values(), *going_on.result().values()}
+        moved = sum(now.get(uid) != mail for uid, mail in given.items())
+        assert moved == 0, "they have the UIDs that their clients were told"
+
+
+def _has_those(pair: DovecotPair, node: str, mails: set[str]) -> bool:
+    """Do its clients see these, and perhaps more?"""
+    return mails <= set(subjects(pair.imap(node)).values())
+
+
+def _appended(pair: DovecotPair, node: str, numbers: Iterable[int]) -> dict[int, str]:
+    """The UIDs that a client of the node was told, and what it has there."""
+    session, given = pair.imap(node), dict[int, str]()
+    for number in numbers:
+        mail = f"{node}-{number}"
+        given[append(session, f"Subject: {mail}\r\n\r\nx\r\n".encode())] = mail
+    return given

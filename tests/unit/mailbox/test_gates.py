@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from pyrepl.mailbox.compare import Found, FoundBox
 from pyrepl.mailbox.core import Missing
+from pyrepl.mailbox.early_locks import PATIENCE_S
 from pyrepl.mailbox.gate_states import GateResult, GateState, GateWork, Seen
-from pyrepl.mailbox.gates import BUSY_S, CLIENT, ENTER_S, IDLE_S, MOST_WHOLE, PATIENCE_S, RETRY_S
+from pyrepl.mailbox.gates import BUSY_S, CLIENT, ENTER_S, IDLE_S, MOST_WHOLE, RETRY_S
 from pyrepl.mailbox.sending import Notice
 from pyrepl.mailbox.store import Ended, MakeBox, MoveMessage, Outcome, RemoveBox, Result, Stored
 from pyrepl.mailbox.uids import NO_UID
@@ -340,7 +341,7 @@ def test_what_does_not_come_is_not_waited_for_long() -> None:
     rig.node.core.peers["b"].is_up = True
     rig.node.core.peers["b"].tells((Dot("b", 2),), {})
     assert rig.see(READS) == []
-    assert rig.gates.next_deadline(rig.now) <= rig.now + PATIENCE_S
+    assert rig.node.mastering.next_deadline(rig.now) <= rig.now + PATIENCE_S
     rig.run(PATIENCE_S + 0.2)
     assert rig.state() is GateState.OPEN
 
