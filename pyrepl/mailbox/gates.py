@@ -88,6 +88,8 @@ class Gates:
         their way."""
         self._look_awaited_at = float("-inf")
         """Before this nothing is compared because a part of it has come."""
+        self._standing: Container[str] = ()
+        """Users whose files lag behind the rows."""
         self._is_unwatched = False
         self._is_parted = False
         """Gives the store of a node that is apart UIDs of its own?"""
@@ -194,12 +196,14 @@ class Gates:
         """What the store has to do now; each is to be told as done. `standing`: users whose files lag behind the rows,
         so that they cannot be compared."""
         found, whole = [], 0
+        self._standing = standing
         for guid in sorted(self._active):
             gate, box = self._gates[guid], self._core.rows.box(guid)
             if box is None or gate.is_asked or gate.again_at > now or gate.state not in _WORKS:
                 continue
             if box.user in standing:
                 gate.again_at = now + RETRY_S
+                self._give_up(gate, now)
             elif guid in self.uncompared and _WORKS[gate.state] is not GateWork.OPEN:
                 gate.again_at = now + BUSY_S
             elif whole < MOST_WHOLE or gate.is_compared:
@@ -220,6 +224,8 @@ class Gates:
             gate.is_compared &= result.is_busy
             gate.is_unsure = False
             self._tell_failed(gate, box, result.why or gate.why)
+            if result.why:
+                self._give_up(gate, now)
             return
         gate.why = ""
         if result.found is not None and self._adopt(gate, box, result.found, now):
@@ -246,6 +252,16 @@ class Gates:
         elif order.work is GateWork.GLANCE and result.found is not None and (gate.is_unsure or result.found.unlisted):
             # Mostly somebody is at it, and tells when it is done; but nobody may be.
             gate.again_at = now + BUSY_S
+
+    def _give_up(self, gate: Gate, now: float) -> None:
+        """One that cannot be opened now is not to keep the mailbox from the other nodes meanwhile."""
+        if gate.state is GateState.OPENING:
+            self._saving.unlock(CLIENT, gate.box, now)
+            gate.move(GateTrigger.REFUSED)
+
+    def _is_standing(self, gate: Gate) -> bool:
+        box = self._core.rows.box(gate.box)
+        return box is not None and box.user in self._standing
 
     def _tell_failed(self, gate: Gate, box: BoxRow, why: str) -> None:
         """Once, as it is tried again and again."""
@@ -345,6 +361,8 @@ class Gates:
                 self._lock(gate, now)
             gate.move(GateTrigger.BEGIN)
             gate.again_at = now
+        elif gate.state is GateState.SHUT and gate.again_at <= now and self._is_standing(gate):
+            gate.again_at = now + RETRY_S
         elif gate.state is GateState.SHUT and gate.again_at <= now:
             self._ask(gate, now) if self._has_lock_files else gate.move(GateTrigger.LOOK)
         elif gate.state is GateState.WANTED:
@@ -414,9 +432,11 @@ class Gates:
             gate.again_at = now
 
     def _must_close(self, gate: Gate) -> bool:
-        """Does anybody else want the mailbox, or may nobody here give out UIDs under this LOCK any more?"""
+        """Does anybody else want the mailbox, or may nobody here give out UIDs under this LOCK any more? Where files
+        lag behind the rows, a Dovecot does not know which ones are free."""
         is_ours = self._token(gate.box) == self._mastering.tracker.token_now(gate.box)
-        return not is_ours or self._saving.is_wanted(CLIENT, gate.box) or self._has_left_block(gate)
+        is_wanted = self._saving.is_wanted(CLIENT, gate.box)
+        return not is_ours or is_wanted or self._is_standing(gate) or self._has_left_block(gate)
 
     def _token(self, box: str) -> Token | None:
         """Of the LOCK of a mailbox's gate; None without one that was granted."""

@@ -215,6 +215,8 @@ def test_more_messages_than_the_guard_are_missing(lab: Lab) -> None:
         node.wait_log(STANDS)
         assert {*before} < {*mails(pair, "a")}
         cur.mkdir()
+        node.wait_log(GOES)
+        assert texts(mails(pair, "b")) == {text(20)}, "its clients see what is there"
         node.wait_log("expunge_guard alice INBOX 8: so many messages are missing")
         assert "Put their files back, or say MAILBOX ALLOW" in node.log()
         append(session, text(21))

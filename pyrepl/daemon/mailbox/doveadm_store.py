@@ -92,7 +92,7 @@ class DoveadmStore:
         """Raises OSError."""
         self.drop.clear(held, owed, own)
 
-    def expect(self, users: Iterable[str]) -> None:
+    def expect(self, inboxes: Mapping[str, str]) -> None:
         """Nothing is made for a user that Dovecot does not know, so nobody needs to be expected."""
 
     def perform(self, works: Sequence[Work]) -> list[Result]:

@@ -38,7 +38,7 @@ from pyrepl.mailbox.node import Node, NodeOptions
 from pyrepl.mailbox.rows import ClusterRow, origin_of_new
 from pyrepl.mailbox.store import StoredBox
 from pyrepl.mailbox.uids import UidBlocks
-from pyrepl.mailbox.words import node_of
+from pyrepl.mailbox.words import INBOX, node_of
 
 if TYPE_CHECKING:
     from pyrepl.daemon.mailbox.gate_room import GateRoom
@@ -122,13 +122,16 @@ class Keeping:
         having = {user for user in users if view(self._rows, user)} | unread.keys()
         assert self.workers is not None
         for each in self.workers.stores:
-            each.expect(having)
+            each.expect({user: self._inbox(user) for user in having})
         loop = asyncio.get_running_loop()
         for at in range(0, len(users), _USERS_AT_ONCE):
             stored, refused = await loop.run_in_executor(None, _stored, store, users[at : at + _USERS_AT_ONCE])
             self.driver.node.core.recover(stored)
             unread |= {user: why for user, why in refused.items() if user in having}
         return unread
+
+    def _inbox(self, user: str) -> str:
+        return next((guid for guid, (name, _) in view(self._rows, user).items() if name == INBOX), "")
 
     def stop(self) -> None:
         """Close everything; what was not committed is forgotten."""

@@ -56,6 +56,7 @@ from pyrepl.mailbox.store import (
     Work,
 )
 from pyrepl.mailbox.uids import UidBlocks
+from pyrepl.mailbox.words import INBOX
 from pyrepl.words import to_text
 
 MOST_OPEN: Final = 100
@@ -116,8 +117,11 @@ class MaildirStore:
         self.fresh: Final = FreshTexts()
         """Texts that gates had read."""
         self.drop: Final = DropFolder(files, place.root)
+        self._closing: Final[set[str]] = set()
+        """Mailboxes whose gates are to be shut, and could not be yet."""
         self._users: OrderedDict[str, UserBoxes] = OrderedDict()
-        self._expected: Final[set[str]] = set()
+        self._inboxes: Final[dict[str, str]] = {}
+        """User who is expected to have a folder -> the GUID of INBOX, "" if none is known."""
         self._open: OrderedDict[tuple[str, bytes], OpenBox] = OrderedDict()
 
     def prepare(self, is_new: bool) -> None:
@@ -133,9 +137,10 @@ class MaildirStore:
         need which are not done yet; `own`: as DropFolder has it."""
         self.drop.clear(held, owed, own)
 
-    def expect(self, users: Iterable[str]) -> None:
-        """Users who have mailboxes: where a folder of theirs is missing, none is made."""
-        self._expected.update(users)
+    def expect(self, inboxes: Mapping[str, str]) -> None:
+        """Users who have mailboxes: where a folder of theirs is missing, none is made. Each with the GUID of INBOX, ""
+        for none."""
+        self._inboxes.update(inboxes)
 
     def perform(self, works: Sequence[Work]) -> list[Result]:
         try:
@@ -150,8 +155,9 @@ class MaildirStore:
         self.drop.sync(work.text for work in works if isinstance(work, BRINGING) and work.text)
 
     def try_again(self, works: Sequence[Work]) -> list[Result]:
-        """As `perform`, but no lock is waited for: others have works to do."""
-        with self._lock.without_waiting():
+        """As `perform`, but no lock is waited for: others have works to do. A gate that could not be shut before is
+        shut from now on: a Dovecot that sees what is written may not go on from there."""
+        with self._lock.without_waiting(), self._lock.keeping():
             return self.perform(works)
 
     def stored(self, user: str) -> dict[str, StoredBox]:
@@ -174,7 +180,9 @@ class MaildirStore:
         return self.text(user, guid) is not None
 
     def gate(self, order: GateOrder) -> GateResult:
-        """Do what a mailbox's gate needs. Its folder is watched before it is looked at, so nothing is missed."""
+        """Do what a mailbox's gate needs. Its folder is watched before it is looked at, so nothing is missed. One that
+        is to be shut is so at the latest when something is written there: Dovecot may not go on behind that."""
+        (self._closing.add if order.work is GateWork.SHUT else self._closing.discard)(order.box)
         try:
             boxes = self._asked(order.user)
             with self._lock.briefly():
@@ -200,6 +208,7 @@ class MaildirStore:
         self._keeper.follow(order.box, box.folder)
         box.shut_gate()
         self._keeper.shut(box.folder)
+        self._closing.discard(order.box)
         return box.found(look)
 
     def folders(self, order: FolderOrder) -> FolderResult:
@@ -208,6 +217,9 @@ class MaildirStore:
         try:
             boxes = self._asked(order.user)
             found = found_folders(self._files, boxes, order, self._keeper.follow_user)
+            for each in found.boxes:
+                if each.name == INBOX and each.box in order.known:
+                    self._inboxes[order.user] = each.box
             if order.known <= {each.box for each in found.boxes}:
                 # All works are done, so nobody is about to make an INBOX; and it is not missing by accident.
                 boxes.free_inbox()
@@ -294,9 +306,9 @@ class MaildirStore:
 
     def _perform(self, user: str, box: str, works: list[Work]) -> list[Result]:
         try:
-            if user not in self._expected and any(isinstance(work, MakeBox) for work in works):
+            if user not in self._inboxes and any(isinstance(work, MakeBox) for work in works):
                 self._place.make(user)
-                self._expected.add(user)
+                self._inboxes[user] = ""
             boxes = self._boxes(user)
             own = [work for work in works if not isinstance(work, MakeBox | RenameBox | RemoveBox | SubscribeBox)]
             if own:
@@ -323,7 +335,8 @@ class MaildirStore:
 
         begin_flags(self.drop, guid.decode(), works)
         try:
-            results = self._with_box(user, boxes, guid, lambda box: self._perform_gated(box, works, find_text))
+            with self._lock.keeping(guid.decode() in self._closing):
+                results = self._with_box(user, boxes, guid, lambda box: self._perform_gated(box, works, find_text))
         except BoxGone as error:
             results = [failed(error)] * len(works)
         if any(result.outcome is Outcome.FAILED for result in results):
@@ -348,10 +361,16 @@ class MaildirStore:
 
     def _perform_without(self, user: str, boxes: UserBoxes, guid: bytes, works: Sequence[BoxWork]) -> list[Result]:
         """A mailbox has no folder. Beside a Dovecot its client has deleted it, as will be seen: what comes there
-        meanwhile is kept aside, since the client did not know of it. Raises NotThere, OSError, CorruptData."""
+        meanwhile is kept aside, since the client did not know of it. But nobody can delete INBOX. Raises NotThere,
+        OSError, CorruptData."""
         if self._keeper is None:
             boxes.open(guid)
         check_inbox(self._files, boxes.root)
+        if self._inboxes.get(user) == guid.decode():
+            raise NotThere(
+                f"another INBOX is in the place of that of {user}: a client of Dovecot has made it while the mail was"
+                " away. Put the mail back in its place"
+            )
         aside = self.drop.aside(guid)
         aside.load()
         return [without_box(work, aside, lambda add: self._find_text(user, guid, add)) for work in works]
@@ -372,6 +391,14 @@ class MaildirStore:
 
     def _change_boxes(self, user: str, boxes: UserBoxes, work: Work) -> Result:
         self._open.pop((user, work.box.encode()), None)
+        result = self._change_list(user, boxes, work)
+        if isinstance(work, MakeBox | RenameBox) and work.name == INBOX:
+            self._inboxes[user] = work.box
+        elif isinstance(work, RemoveBox | RenameBox) and self._inboxes.get(user) == work.box:
+            self._inboxes[user] = ""
+        return result
+
+    def _change_list(self, user: str, boxes: UserBoxes, work: Work) -> Result:
         match work:
             case MakeBox():
                 for moved in (*boxes.make(work), work.box.encode()):

@@ -5,7 +5,7 @@ A store is used by one worker for all of a user's works. Not here: the stores (m
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 from typing import Protocol
 
 from pyrepl.daemon.mailbox.drop_folder import DropFolder
@@ -28,8 +28,8 @@ class NodeStore(MessageStore, Protocol):
         """What a crash left is dealt with, and its rows are committed. `held`: the vector; `owed`: texts that works
         need which are not done yet; `own`: as DropFolder has it."""
 
-    def expect(self, users: Iterable[str]) -> None:
-        """Users who have mailboxes."""
+    def expect(self, inboxes: Mapping[str, str]) -> None:
+        """Users who have mailboxes, each with the GUID of INBOX, "" for none."""
 
     def keep(self, works: Sequence[Work]) -> None:
         """The texts that came for these works are on disk when this returns. Raises NotThere, OSError."""

@@ -84,6 +84,7 @@ class UidlistLock:
         self._is_alive: Final = is_alive or is_alive_here
         self._gate_text: Final = None if keeper is None else b"%d:%b" % (keeper, hostname)
         self._held: set[bytes] = set()
+        self._keeps = False
         self._slept_s = 0.0
         self._first_seen: Final[dict[bytes, _FirstSeen]] = {}
         """Lock whose owner cannot be asked for -> since when it is the same."""
@@ -93,7 +94,7 @@ class UidlistLock:
         path = folder + b"/" + NAME
         assert path not in self._held
         if not self._is_kept(path):
-            self._acquire(path, self._text)
+            self.shut(folder) if self._keeps else self._acquire(path, self._text)
         self._held.add(path)
 
     def release(self, folder: bytes, moved_to: bytes | None = None) -> None:
@@ -166,6 +167,16 @@ class UidlistLock:
             yield
         finally:
             self._looks = looks
+
+    @contextmanager
+    def keeping(self, is_wanted: bool = True) -> Iterator[None]:
+        """Meanwhile, with gates and if it `is_wanted`, each lock that is taken is kept from then on."""
+        before = self._keeps
+        self._keeps = before or (is_wanted and self._gate_text is not None)
+        try:
+            yield
+        finally:
+            self._keeps = before
 
     @contextmanager
     def briefly(self) -> Iterator[None]:

@@ -532,3 +532,27 @@ def test_a_uid_that_came_and_went_before_it_was_looked_is_no_others() -> None:
     box = rig.rows.box(GUID)
     assert box is not None and box.uidnext == 4
     assert [op.to for op in rig.ops() if isinstance(op, Renumber)] == [((3, 3),)], "other nodes know it too"
+
+
+def test_a_gate_that_cannot_be_opened_does_not_keep_the_mailbox_from_the_others() -> None:
+    rig = Rig()
+    rig.gates.seen(GUID, READS, rig.now)
+    rig.round()
+    rig.round(GateResult(why="no disk"))
+    assert rig.state() is GateState.SHUT and rig.node.saving.lock_of(CLIENT, GUID) is None
+    rig.run(RETRY_S + 0.5)
+    assert rig.state() is GateState.OPEN, "it is tried again"
+
+
+def test_while_the_files_lag_behind_the_rows_no_gate_is_opened_and_an_open_one_is_to_be_shut() -> None:
+    rig = Rig()
+    assert rig.gates.orders({"alice"}, rig.now) == []
+    rig.gates.seen(GUID, READS, rig.now)
+    rig.node.tick(rig.now)
+    assert rig.state() is GateState.SHUT and rig.node.saving.lock_of(CLIENT, GUID) is None, "nor is it asked for"
+    rig.run(RETRY_S + 0.5)
+    assert rig.state() is GateState.OPEN
+    rig.now += ENTER_S
+    assert rig.gates.orders({"alice"}, rig.now) == []
+    rig.node.tick(rig.now)
+    assert rig.state() is GateState.SHUTTING

@@ -12,7 +12,17 @@ from pyrepl.daemon.mailbox.uidlist_lock import GATE_S, UidlistLock
 from pyrepl.mailbox.folders import FolderOrder, FoundFolder, FoundFolders
 from pyrepl.mailbox.gate_states import GateOrder, GateWork
 from pyrepl.mailbox.maildir.layout import LAYOUTS
-from pyrepl.mailbox.store import AddMessage, MoveMessage, Outcome, RemoveBox, RenameBox, SetFlags, SubscribeBox, Work
+from pyrepl.mailbox.store import (
+    AddMessage,
+    MoveMessage,
+    Outcome,
+    RemoveBox,
+    RemoveMessage,
+    RenameBox,
+    SetFlags,
+    SubscribeBox,
+    Work,
+)
 from pyrepl.mailbox.uids import UidBlocks
 from tests.unit.daemon.mailbox.model_disk import OWNER
 from tests.unit.daemon.mailbox.store_rig import (
@@ -165,6 +175,32 @@ def test_a_mailbox_that_its_client_deleted_does_not_stop_its_user() -> None:
     ]
     assert outcomes(rig.store.perform(again)) == [Outcome.DONE] * 3
     assert [each.uid for each in rig.store.listing(USER, WORK_ID).messages] == [4]
+
+
+@pytest.mark.parametrize("how", ["made", "expected", "listed"])
+def test_works_on_an_inbox_in_whose_place_is_another_are_owed(how: str) -> None:
+    """Nobody can delete INBOX: its Maildir is away, and a client has let its Dovecot make another one."""
+    rig = Rig()
+    tell(rig.store, add(rig.store, "G1", 3, b"one"))
+    if how != "made":
+        rig.store.expect({USER: ""})
+    if how == "expected":
+        rig.store.expect({USER: INBOX_ID})
+    elif how == "listed":
+        rig.listed(INBOX_ID, WORK_ID)
+    rig.disk.rename(HOME + b"/dovecot-uidlist", b"/away")
+    works: list[Work] = [SetFlags(USER, INBOX_ID, "G1", ()), RemoveMessage(USER, INBOX_ID, "G1")]
+    results = rig.store.perform(works)
+    assert outcomes(results) == [Outcome.FAILED] * 2 and "another INBOX" in results[0].reason
+    rig.disk.rename(b"/away", HOME + b"/dovecot-uidlist")
+    assert outcomes(rig.store.perform(works)) == [Outcome.DONE] * 2
+
+
+def test_a_mailbox_that_is_called_inbox_no_more_may_be_deleted() -> None:
+    rig = Rig()
+    tell(rig.store, RenameBox(USER, INBOX_ID, "Old"))
+    rig.disk.rename(HOME + b"/.Old", b"/elsewhere")
+    assert outcomes(rig.store.perform([SetFlags(USER, INBOX_ID, "G1", ())])) == [Outcome.DONE]
 
 
 def test_a_mailbox_with_mail_that_nobody_knows_of_is_not_removed() -> None:

@@ -252,3 +252,23 @@ def test_one_of_another_host_that_is_taken_anew_is_waited_for_anew() -> None:
             rig.lock.take(FOLDER)
         rig.disk.unlink(PATH)
         rig.disk.write_new(PATH, b"2:elsewhere")
+
+
+def test_a_lock_that_is_taken_to_be_kept_stays_when_the_work_is_done() -> None:
+    rig = gated()
+    with rig.lock.keeping(), rig.lock.keeping(False):
+        rig.lock.take(FOLDER)
+        rig.lock.release(FOLDER)
+    assert rig.lock.is_shut(FOLDER) and rig.disk.read(PATH) == b"1:host"
+    rig.lock.open(FOLDER)
+    rig.lock.take(FOLDER)
+    rig.lock.release(FOLDER)
+    assert rig.disk.names(FOLDER) == []
+
+
+def test_without_gates_none_is_kept() -> None:
+    rig = Rig()
+    with rig.lock.keeping():
+        rig.lock.take(FOLDER)
+        rig.lock.release(FOLDER)
+    assert rig.disk.names(FOLDER) == []
