@@ -8,6 +8,7 @@ here. So whatever an op speaks of is there: the mailbox, the message, the UIDs t
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Final, NamedTuple, final
 
 from pyrepl.mailbox.verbs import Op
@@ -15,14 +16,31 @@ from pyrepl.mailbox.words import Dot
 
 
 class Waiting(NamedTuple):
-    """An op that came, and the name of its text in the drop folder ("" for none)."""
+    """An op that came, and the name of its text in the drop folder ("" for none). `cost`: see `cost_of`."""
 
     op: Op
     text: str = ""
+    cost: int = 0
 
 
 MOST_WAITING: Final = 10_000
 """Ops that wait; what comes beyond is dropped and asked for again, but for the next one of an origin that is known."""
+MOST_WAITING_BYTES: Final = 16 * 1024 * 1024
+"""What they may take together, and no more: a line may be 64 KiB. As much as may wait for a member that does not read
+(`mailbox-output-buffer-limit`)."""
+_OP_BYTES: Final = 1000
+_ITEM_BYTES: Final = 64
+
+
+def cost_of(op: Op) -> int:
+    """About as many bytes as the op takes in memory, or more: what Python adds to each item of a list is counted."""
+    cost = _OP_BYTES
+    for value in op.__dict__.values():
+        if isinstance(value, str):
+            cost += len(value)
+        elif type(value) is tuple:
+            cost += sum(_ITEM_BYTES + (len(each) if isinstance(each, str) else _ITEM_BYTES) for each in value)
+    return cost
 
 
 @final
@@ -30,10 +48,11 @@ class Causal:
     """What waits, by origin and seq.
 
     Invariants: nothing at or below the vector waits; at most `most` ops wait, and one more of each known origin.
-    `count` is their number.
+    `count` is their number, `waiting_bytes` what they take: at most MOST_WAITING_BYTES, and that of one of each known
+    origin.
     """
 
-    __slots__ = ("_most", "_waiting", "coming", "count", "held")
+    __slots__ = ("_most", "_waiting", "coming", "count", "held", "waiting_bytes")
 
     def __init__(self, held: dict[str, int], most: int = MOST_WAITING) -> None:
         """`held` is the vector, which is kept here from now on."""
@@ -43,16 +62,22 @@ class Causal:
         self._most: Final = most
         self._waiting: dict[str, dict[int, Waiting]] = {}
         self.count = 0
+        self.waiting_bytes = 0
 
     def add(self, op: Op, text: str = "") -> bool:
         """An op came. False: it is applied or waits already, or there is no room for it."""
         assert op.at is not None
         origin, seq = op.at
         applied = self.held.get(origin, 0)
-        if seq <= applied or self.waits(op.at) or (self.count >= self._most and (not applied or seq > applied + 1)):
+        if seq <= applied or self.waits(op.at):
             return False
-        self._waiting.setdefault(origin, {})[seq] = Waiting(op, text)
+        cost = cost_of(op)
+        is_full = self.count >= self._most or self.waiting_bytes + cost > MOST_WAITING_BYTES
+        if is_full and (not applied or seq > applied + 1):
+            return False
+        self._waiting.setdefault(origin, {})[seq] = Waiting(op, text, cost)
         self.count += 1
+        self.waiting_bytes += cost
         return True
 
     def waits(self, at: Dot) -> bool:
@@ -63,15 +88,17 @@ class Causal:
         """Is it applied, or known otherwise?"""
         return self.held.get(at.origin, 0) >= at.seq
 
-    def due(self) -> list[Waiting]:
-        """The next op, with all of its transaction, in order; [] if none can be applied now."""
+    def due(self, passed: Collection[str] = ()) -> list[Waiting]:
+        """The next op, with all of its transaction, in order; [] if none can be applied now. `passed`: origins that are
+        not looked at."""
         for origin, queue in self._waiting.items():
+            if origin in passed:
+                continue
             seq = self.held.get(origin, 0) + 1
             first = queue.get(seq)
-            if first is not None and seq > self.coming.get(origin, 0):
-                whole = (
-                    [queue.get(seq + more) for more in range(first.op.left + 1)] if first.op.left < self._most else []
-                )
+            # No transaction of more than can wait is ever whole.
+            if first is not None and seq > self.coming.get(origin, 0) and first.op.left < self._most:
+                whole = [queue.get(seq + more) for more in range(first.op.left + 1)]
                 found = [each for each in whole if each is not None]
                 if len(found) == len(whole) and all(self._covers(each.op, origin) for each in found):
                     return found
@@ -98,5 +125,5 @@ class Causal:
         return found
 
     def _drop(self, at: Dot) -> None:
-        del self._waiting[at.origin][at.seq]
+        self.waiting_bytes -= self._waiting[at.origin].pop(at.seq).cost
         self.count -= 1

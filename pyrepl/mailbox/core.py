@@ -117,11 +117,24 @@ class Core:
         self.listened: list[Op] | None = None
         """Ops that were applied since they were taken; None while nobody listens."""
         self._unneeded: list[str] = []
+        self._answered: Final[set[tuple[str, str]]] = set()
+        """(member, kind of question) whose answer, of many lines, goes out with what is taken next by `sends`."""
 
     # What goes out
 
     def send(self, peer: str, command: Command, tag: str = UNTAGGED, text_of: tuple[str, str] | None = None) -> None:
         self._sends.append(Send(peer, command, tag, text_of))
+
+    def answers_now(self, peer: str, kind: str) -> bool:
+        """May a question be answered whose answer is many lines? A member asks one of a kind at a time, and the next
+        when it has heard the answer; one that asks without end would have all answers made before any goes out."""
+        is_first = (peer, kind) not in self._answered
+        self._answered.add((peer, kind))
+        return is_first
+
+    def asks_anew(self, peer: str) -> None:
+        """A member has another connection, and waits for no answer."""
+        self._answered.difference_update([each for each in self._answered if each[0] == peer])
 
     def reply(self, client: str, tag: str, answer: Command, text_of: tuple[str, str] | None = None) -> None:
         if tag != UNTAGGED:
@@ -221,6 +234,7 @@ class Core:
 
     def sends(self) -> list[Send]:
         out, self._sends = self._sends, []
+        self._answered.clear()
         return out
 
     def replies(self) -> list[Reply]:
@@ -320,11 +334,17 @@ class Core:
         self.drain()
 
     def drain(self) -> None:
-        """Apply all that is due, and what follows from that."""
-        while True:
-            due = self.causal.due()
-            if not due or not self._has_texts(due):
-                return
+        """Apply all that is due, and what follows from that.
+
+        An op that lacks its text holds up its own origin, and who knew of it: the text may never come, if its origin is
+        dead or lies.
+        """
+        lacking: set[str] = set()
+        while due := self.causal.due(lacking):
+            if not self._has_texts(due):
+                lacking.add(_dot(due[0].op).origin)
+                continue
+            lacking.clear()
             crossed: list[Crossed] = []
             for each in due:
                 crossed += self._apply(each)
@@ -448,6 +468,11 @@ class Core:
                     self.lacking[op.at] = (op.user, guid)
                     return False
         return True
+
+
+def _dot(op: Op) -> Dot:
+    assert op.at is not None
+    return op.at
 
 
 def _guids(op: Op) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from typing import Final, TypeVar, final
 
 from pyrepl.mailbox.causal import Causal
+from pyrepl.mailbox.modseqs import modseq_after
 from pyrepl.mailbox.rows import BoxRow, Rows
 from pyrepl.mailbox.verbs import Op
 from pyrepl.mailbox.words import Box, Dot, Stamp, Vector
@@ -57,7 +58,7 @@ class Journal:
         # While a mailbox comes by state, its messages may have higher ones than itself.
         named = op.__dict__.get("guids", ()) if self.ahead else ()
         rows = (self.rows.message(box.guid, guid) for guid in named)
-        return 1 + max(box.highest, *(row.modseq for row in rows if row is not None), 0)
+        return modseq_after(max(box.highest, *(row.modseq for row in rows if row is not None), 0))
 
     def next_stamp(self, user: str) -> Stamp:
         """A stamp above all that are known of the user's list of mailboxes."""
@@ -66,7 +67,7 @@ class Journal:
             for box in self.rows.boxes(user)
             for stamp in (box.name_stamp, box.created_stamp, box.subscribed_stamp)
         ]
-        return Stamp(1 + max(stamps, default=0), self.origin)
+        return Stamp(modseq_after(max(stamps, default=0)), self.origin)
 
     def vector(self) -> Vector:
         """Everything that is applied here."""

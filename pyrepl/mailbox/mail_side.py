@@ -23,7 +23,7 @@ from pyrepl.mailbox.mastering import Mastering
 from pyrepl.mailbox.portions import portions
 from pyrepl.mailbox.rows import BoxRow, MessageRow
 from pyrepl.mailbox.saving import Saving
-from pyrepl.mailbox.uids import NO_UID, WHY_NO_UID
+from pyrepl.mailbox.uids import NO_UID, WHY_NO_UID, next_uidvalidity
 from pyrepl.mailbox.verbs import (
     Check,
     Command,
@@ -311,7 +311,7 @@ class MailSide:
             user=create.user,
             box=create.box,
             id=create.id or self.core.journal.new_box_guid(create.user, create.box.text),
-            uidvalidity=create.uidvalidity or max(newest + 1, int(self._unix_s + now)),
+            uidvalidity=create.uidvalidity or next_uidvalidity(newest, int(self._unix_s + now)),
             stamp=self.core.journal.next_stamp(create.user),
         )
         [made] = self.core.do([op], tag=self.saving.acks.ask_tag(tag))

@@ -12,9 +12,17 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple, final
 
+MOST_MODSEQ: Final = 2**62
+"""What anybody says, and the highest number of an op. Where a member has said so much, nothing is numbered higher: what
+is beyond it would be refused by all others, and so would this node."""
 _US: Final = 1_000_000
 MOST_AHEAD_US: Final = 86_400 * _US
 """A member whose clock is further ahead than a day has none."""
+
+
+def modseq_after(highest: int) -> int:
+    """The modseq of the next change."""
+    return min(highest + 1, MOST_MODSEQ)
 
 
 class Landing(NamedTuple):
@@ -29,7 +37,7 @@ def land(highest: int, modseq: int, *, is_own: bool, touches: bool) -> Landing:
     """`highest` is the mailbox's here, before the op; `touches`: it changes a message that clients can see."""
     if is_own or not touches or modseq > highest:
         return Landing(modseq, max(highest, modseq), False)
-    return Landing(highest + 1, highest + 1, True)
+    return Landing(modseq_after(highest), modseq_after(highest), True)
 
 
 class Implied:

@@ -32,7 +32,7 @@ from pyrepl.mailbox.members import Members
 from pyrepl.mailbox.mending import MEND, Mending
 from pyrepl.mailbox.modseqs import Clock
 from pyrepl.mailbox.pulling import PULL, TEXT, Only
-from pyrepl.mailbox.refusals import why_not
+from pyrepl.mailbox.refusals import why_new_origin, why_not
 from pyrepl.mailbox.renewing import Renewing
 from pyrepl.mailbox.resync import Resync
 from pyrepl.mailbox.root import TAG as ROOT
@@ -220,7 +220,9 @@ class Node:
 
     def why_not(self, command: Command) -> str | None:
         """Why what a member says is not to be heard: its connection is to be closed then."""
-        return why_not(command, self.mastering.root.epoch)
+        return why_not(command, self.mastering.root.epoch) or why_new_origin(
+            command, self.core.causal.held, self.members
+        )
 
     def hear(self, peer: str, tag: str, command: Command, text: str, now: float) -> None:
         """A command or an answer of a member; `text` names its text in the drop folder."""
@@ -267,7 +269,10 @@ class Node:
         elif isinstance(command, _TOLD):
             self.resync.pulling.hear(peer, tag, command)
         elif isinstance(command, _ASKED):
-            tell(self.core, peer, tag, command, self._pages)
+            if self.core.answers_now(peer, PULL):
+                tell(self.core, peer, tag, command, self._pages)
+            else:
+                self.core.send(peer, No(reason=Reason.BUSY), tag)
         elif isinstance(command, Fetch):
             self.resync.fetching.hear_fetch(peer, tag, command)
         elif isinstance(command, Check):

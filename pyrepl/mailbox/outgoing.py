@@ -27,6 +27,8 @@ PIECE_BYTES: Final = 256 * 1024
 """Of a text, at most, that is asked for at once."""
 LOW_WATER_BYTES: Final = 128 * 1024
 """So much is handed to the connection before it has sent what it has."""
+LINE_BYTES: Final = 256
+"""What a line that waits takes besides its own bytes: many short ones must not take many times what they seem to."""
 _QUESTIONS: Final = (RootPing, RootClaim)
 _ANSWERS: Final = (Ok, No)
 
@@ -55,8 +57,13 @@ class _Item(NamedTuple):
     line: bytes
     """Without a text."""
     tag: str
-    command: Command
+    command: Command | None
+    """Where a text goes along; else it is not needed any more, and much larger than its line."""
     text_of: TextOf | None
+
+    @property
+    def cost(self) -> int:
+        return len(self.line) + LINE_BYTES
 
 
 def _put_into(command: Command) -> str:
@@ -73,7 +80,8 @@ def overtakes(command: Command) -> bool:
 class Outgoing:
     """The queue of one end.
 
-    Invariants: `waiting_bytes` is the size of all lines that wait; `_first` has those that overtake the others.
+    Invariants: `waiting_bytes` is what all lines that wait take, each LINE_BYTES more than its size; `_first` has those
+    that overtake the others.
     `_left` bytes of the text in front are still to be handed out; nothing else is, meanwhile. At most one wish is not
     answered.
     """
@@ -96,20 +104,21 @@ class Outgoing:
         if overtakes(command):
             self._first.append(line)
         else:
-            self._items.append(_Item(line, tag, command, text_of))
-        self.waiting_bytes += len(line)
+            self._items.append(_Item(line, tag, command if text_of is not None else None, text_of))
+        self.waiting_bytes += len(line) + LINE_BYTES
 
     def take(self, room: int) -> list[bytes]:
         """About `room` bytes at most of what can be sent now, in order."""
         out, self._ready = self._ready, []
         if self._first and not self._left:
-            self.waiting_bytes -= sum(map(len, self._first))
+            self.waiting_bytes -= sum(map(len, self._first)) + LINE_BYTES * len(self._first)
             out += self._first
             self._first = []
         size = sum(map(len, out))
         while self._items and not self._left and size < room:
             item = self._items[0]
             if item.text_of is not None:
+                assert item.command is not None
                 self._wish(TextWanted(item.text_of, _put_into(item.command)))
                 break
             self._pop()
@@ -126,7 +135,9 @@ class Outgoing:
 
     def text_is(self, size: int) -> None:
         """The text that was wanted is there, and has `size` bytes; if it is to have others, it is another one."""
-        if self._items[0].command.__dict__.get("size") not in (None, size):
+        command = self._items[0].command
+        assert command is not None
+        if command.__dict__.get("size") not in (None, size):
             self.text_is_gone()
             return
         item = self._answered_text()
@@ -154,7 +165,7 @@ class Outgoing:
         may_speak = not self._left
         self._items = deque(lines)
         self._first.clear()
-        self.waiting_bytes = sum(len(item.line) for item in lines)
+        self.waiting_bytes = sum(item.cost for item in lines)
         self._left, self._wishing = 0, False
         self._wishes.clear()
         if command is not None and may_speak:
@@ -172,5 +183,5 @@ class Outgoing:
 
     def _pop(self) -> _Item:
         item = self._items.popleft()
-        self.waiting_bytes -= len(item.line)
+        self.waiting_bytes -= item.cost
         return item

@@ -37,6 +37,7 @@ from pyrepl.mailbox.entries import Known, Pages, digest, entries, known_of
 from pyrepl.mailbox.joining import Joiner
 from pyrepl.mailbox.journal_ops import by_guid
 from pyrepl.mailbox.merging import NO_TEXT, Crossed, Effects, Text, Texts
+from pyrepl.mailbox.modseqs import modseq_after
 from pyrepl.mailbox.rows import BoxRow
 from pyrepl.mailbox.verbs import Boxes, Command, Entries, Entry, Fetch, Message, Messages, State
 from pyrepl.mailbox.words import LAST_UID, Vector
@@ -496,7 +497,7 @@ class Pulling:
         if told:
             row = self.core.rows.box(box.guid)
             assert row is not None
-            effects.crossed.append(Crossed(row, tuple(told), row.highest + 1))
+            effects.crossed.append(Crossed(row, tuple(told), modseq_after(row.highest)))
         self.core.take(effects)
 
     # The end

@@ -9,16 +9,19 @@ Not here: commands of mail processes, who are answered (mail_side.py), and what 
 
 from __future__ import annotations
 
-from collections.abc import Sized
+from collections.abc import Collection, Container, Sized
 from typing import Final
 
+from pyrepl.mailbox.modseqs import MOST_MODSEQ
 from pyrepl.mailbox.verbs import Command, Copy, Create, Message, Messages, Op, Renumber, State
-from pyrepl.mailbox.words import Dot, Register, Stamp, count
+from pyrepl.mailbox.words import Dot, Register, Stamp, node_of
+from pyrepl.mailbox.words import count as count_uids
 
-MOST_MODSEQ: Final = 2**62
-"""Of what others say, and the highest number of an op; each change adds one, so the rest is never used up."""
 MOST_EPOCHS_AHEAD: Final = 1_000_000
 """By which another's epoch may be ahead of ours: an election adds one, an operator's force a thousand."""
+MOST_ORIGINS: Final = 100
+"""Databases that one member ever had, and all of nodes that are none any more: an op of one more is not taken, as a
+vector with all of them has to fit into a line. Each member has its own share, which no other name can take up."""
 MOST_IN_OP: Final = 1000
 """Messages that one op may name."""
 _ABOUT_ONE_BOX: Final = (State, Message, Messages)
@@ -38,6 +41,19 @@ def why_not(command: Command, epoch: int) -> str | None:
     if isinstance(command, _ABOUT_ONE_BOX):
         return _why_not_state(command)
     return _why_not_op(command) if isinstance(command, Op) else None
+
+
+def why_new_origin(command: Command, held: Collection[str], members: Container[str]) -> str | None:
+    """Why an op of an origin that is not in our vector is refused; None if it is not, or there is room for one more."""
+    at = command.at if isinstance(command, Op) else None
+    if at is None or at.origin in held:
+        return None
+    name = node_of(at.origin) if node_of(at.origin) in members else ""
+    count = sum((node_of(each) if node_of(each) in members else "") == name for each in held)
+    if count < MOST_ORIGINS:
+        return None
+    whose = name or "nodes that are no members"
+    return f"{command.VERB}: expected an op of one of the {count} databases of {whose} that are known, got {at.origin}"
 
 
 def _why_not_state(command: State | Message | Messages) -> str | None:
@@ -79,6 +95,6 @@ def _why_not_op(op: Op) -> str | None:
     if isinstance(op, Create) and not op.id:
         return "CREATE: expected the id of the mailbox"
     uids = op.touids if isinstance(op, Copy) else op.to if isinstance(op, Renumber) and op.guids else None
-    if uids is not None and count(uids) != guids:
-        return f"{op.VERB}: expected a UID for each of {guids} messages, got {count(uids)}"
+    if uids is not None and count_uids(uids) != guids:
+        return f"{op.VERB}: expected a UID for each of {guids} messages, got {count_uids(uids)}"
     return None

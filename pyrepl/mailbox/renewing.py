@@ -18,6 +18,7 @@ from pyrepl.mailbox.journal_ops import by_guid
 from pyrepl.mailbox.portions import portions
 from pyrepl.mailbox.rows import BoxRow, MessageRow
 from pyrepl.mailbox.saving import Saving
+from pyrepl.mailbox.uids import next_uidvalidity
 from pyrepl.mailbox.verbs import Copy, Create, Delete, Op, Store, Subscribe
 from pyrepl.mailbox.words import APART, Box, Token
 
@@ -39,7 +40,7 @@ class Renewing:
             user=old.user,
             box=Box(old.name),
             id=self._core.journal.new_box_guid(old.user, old.name),
-            uidvalidity=max(newest + 1, int(self._unix_s + now)),
+            uidvalidity=next_uidvalidity(newest, int(self._unix_s + now)),
             stamp=self._core.journal.next_stamp(old.user),
         )
         self._core.do([create])

@@ -60,6 +60,7 @@ class Resync:
 
     def link_up(self, peer: Peer) -> None:
         peer.is_up, peer.is_live = True, False
+        self.core.asks_anew(peer.name)
         self._lost.link_up()
         # It says anew what it has, which is less where a disk was lost.
         peer.held.clear()
@@ -83,6 +84,9 @@ class Resync:
         """Send what `held` does not cover, at most MOST_AT_ONCE ops; then the peer asks again."""
         theirs = {dot.origin: dot.seq for dot in sync.held}
         peer.tells(sync.held, self.core.causal.held)
+        if not self.core.answers_now(peer.name, SYNC):
+            self.core.send(peer.name, No(reason=Reason.BUSY), tag)
+            return
         ops: list[Op] = []
         for origin in self.core.rows.held():
             after = theirs.get(origin, 0)

@@ -23,9 +23,16 @@ MASTER: Final = 0
 NO_UID: Final = LAST_UID + 1
 SHORT_UID: Final = LAST_UID - LAST_UID // 10
 """From this UID on one tenth is left at most."""
+LAST_UIDVALIDITY: Final = 2**32 - 1
 WHY_NO_UID: Final = "no UID is left in the mailbox"
 TAKEOVER_PART: Final = 100
 """1/100 of a gap is the least room that a takeover leaves: for what was given out and nobody heard of."""
+
+
+def next_uidvalidity(newest: int, unix_s: int) -> int:
+    """Of a new mailbox: above `newest`, the greatest one of its user, and no less than Unix time. Where somebody has
+    used up all that are greater, it is the time."""
+    return max(newest + 1, unix_s) if newest < LAST_UIDVALIDITY else unix_s
 
 
 @final

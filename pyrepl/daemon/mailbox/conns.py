@@ -89,6 +89,7 @@ class Conns:
         self.clients: Final[dict[str, TalkConn]] = {}
         """Mail processes that were greeted, by the names that they have here."""
         self.all: Final[set[TalkConn]] = set()
+        """Whose socket is not closed: one that does not read its last bytes has to be cut."""
         self._names: Final[dict[TalkConn, str]] = {}
         self._asked: Final[dict[str, Callable[[Command], None]]] = {}
         """Who of this process asks as a mail process does -> what is done with the answer."""
@@ -263,8 +264,10 @@ class Conns:
             return
         self._ask(wanted.text_of, lambda store: self._piece(store, wanted, start, size), conn.add_piece, b"")
 
-    def lost(self, conn: TalkConn, lost: Lost) -> None:
+    def ended(self, conn: TalkConn) -> None:
         self.all.discard(conn)
+
+    def lost(self, conn: TalkConn, lost: Lost) -> None:
         name = self._names.pop(conn, "")
         if isinstance(conn.talk, PeerLink):
             if conn.talk.peer:

@@ -235,7 +235,7 @@ class MailboxServer(Service):
 
     def _made(self, talk: MailConn | PeerLink, addr: str) -> TalkConn:
         conn = self.conns.add(TalkConn(self.conns, talk, addr))
-        mail = sum(isinstance(each.talk, MailConn) for each in self.conns.all)
+        mail = sum(isinstance(each.talk, MailConn) and not each.talk.is_over for each in self.conns.all)
         if isinstance(talk, MailConn) and mail > self._settings.mailbox_maxclients:
             talk.refuse("too many mail processes (mailbox-maxclients): come again")
         return conn

@@ -52,7 +52,11 @@ class Owner(Protocol):
     def wants_piece(self, conn: TalkConn, wanted: TextWanted, start: int, size: int) -> None:
         """Give `conn.add_piece` these bytes of a text."""
 
-    def lost(self, conn: TalkConn, lost: Lost) -> None: ...
+    def lost(self, conn: TalkConn, lost: Lost) -> None:
+        """It is over. The last bytes may still be on their way: it is ticked until it has `ended`."""
+
+    def ended(self, conn: TalkConn) -> None:
+        """Its socket is closed."""
 
 
 class _Heard:
@@ -112,6 +116,7 @@ class TalkConn:
     def connection_lost(self, why: str) -> None:
         self.talk.close(why or "the other end closed it")
         self.work()
+        self._owner.ended(self)
         if self.over is not None and not self.over.done():
             self.over.set_result(None)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pyrepl.mailbox.causal import Causal
+from pyrepl.mailbox.causal import MOST_WAITING_BYTES, Causal, cost_of
 from pyrepl.mailbox.verbs import Modseqs
 from pyrepl.mailbox.words import Box, Dot
 
@@ -47,6 +47,33 @@ def test_l5_a_transaction_waits_until_it_is_whole() -> None:
     assert causal.due() == []
     causal.add(op("a3", left=0))
     assert [each.op.at for each in causal.due()] == [Dot("a", 1), Dot("a", 2), Dot("a", 3)]
+
+
+def test_a_transaction_that_can_never_be_whole_holds_nobody_else_up() -> None:
+    causal = Causal({}, most=3)
+    for at, left in (("a1", 3), ("b1", 10**9), ("c1", 0)):
+        causal.add(op(at, left=left))
+    assert applied(causal) == ["c1"]
+
+
+def test_origins_that_are_passed_are_not_looked_at() -> None:
+    causal = Causal({})
+    for at in ("a1", "b1"):
+        causal.add(op(at))
+    assert [each.op.at for each in causal.due({"a"})] == [Dot("b", 1)]
+    assert causal.due({"a", "b"}) == []
+
+
+def test_what_waits_takes_no_more_memory_than_it_may() -> None:
+    causal = Causal({"a": 1})
+    large = [op(f"b{seq}").replaced(guids=("x" * 120,) * 1000) for seq in range(2, 300)]
+    taken = [causal.add(each) for each in large]
+    assert taken[0] and not taken[-1] and causal.count == sum(taken)
+    assert 0 < MOST_WAITING_BYTES - causal.waiting_bytes < cost_of(large[0]) < 1 << 20
+    assert causal.add(op("a2")) and not causal.add(large[0].replaced(at=Dot("c", 1)))
+    causal.jump("b", 300)
+    assert causal.waiting_bytes == cost_of(op("a2"))
+    assert applied(causal) == ["a2"] and causal.waiting_bytes == causal.count == 0
 
 
 def test_where_all_room_is_taken_the_next_of_a_known_origin_is_heard() -> None:

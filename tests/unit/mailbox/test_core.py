@@ -64,6 +64,30 @@ def test_what_takes_away_is_done_after_the_commit() -> None:
     assert mine.works() == [] and mine.removals() == [RemoveMessage("alice", GUID, "G1")]
 
 
+def test_an_op_without_its_text_holds_up_its_own_origin_alone() -> None:
+    mine = core()
+    mine.hear("b", "*", CREATE.replaced(at=Dot("b", 1), modseq=1), "")
+    mine.hear("b", "*", SAVE.replaced(at=Dot("b", 2), modseq=2), "")
+    mine.hear("b", "*", SAVE.replaced(at=Dot("b", 3), guid="G3", uid=3, modseq=3), "drop3")
+    mine.hear("c", "7", SAVE.replaced(at=Dot("c", 1), guid="G2", uid=2, token=Token(2, 0), modseq=2), "drop")
+    assert mine.rows.held() == {"b": 1, "c": 1} and mine.lacking == {Dot("b", 2): ("alice", "G1")}
+    assert [(send.peer, send.tag) for send in mine.sends()] == [("c", "7")]
+    mine.texts["alice", "G1"] = Text("came", 4, 7)
+    mine.drain()
+    held = mine.rows.held()
+    assert (held["b"], held["c"]) == (3, 1)
+
+
+def test_one_question_of_a_kind_is_answered_at_a_time() -> None:
+    mine = core()
+    assert mine.answers_now("b", "s") and mine.answers_now("b", "p") and mine.answers_now("c", "s")
+    assert not mine.answers_now("b", "s") and not mine.answers_now("b", "p")
+    mine.asks_anew("b")
+    assert mine.answers_now("b", "s") and not mine.answers_now("c", "s")
+    mine.sends()
+    assert mine.answers_now("b", "s") and mine.answers_now("c", "s")
+
+
 def test_a_save_without_a_text_waits_for_it() -> None:
     mine = core()
     mine.hear("b", "*", CREATE.replaced(at=Dot("b", 1), modseq=1), "")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pyrepl.mailbox.modseqs import MOST_AHEAD_US, Clock, Implied, Landing, land
+from pyrepl.mailbox.modseqs import MOST_AHEAD_US, MOST_MODSEQ, Clock, Implied, Landing, land, modseq_after
 
 
 def test_m2_a_change_behind_higher_ones_gets_a_higher_one_and_all_are_told() -> None:
@@ -10,6 +10,11 @@ def test_m2_a_change_behind_higher_ones_gets_a_higher_one_and_all_are_told() -> 
     assert land(6, 6, is_own=False, touches=True) == Landing(7, 7, True)
     assert land(9, 6, is_own=False, touches=False) == Landing(6, 9, False), "a MODSEQ causes no further one"
     assert land(9, 10, is_own=True, touches=True) == Landing(10, 10, False)
+
+
+def test_nothing_is_numbered_higher_than_what_others_take() -> None:
+    assert modseq_after(6) == 7 and modseq_after(MOST_MODSEQ - 1) == modseq_after(MOST_MODSEQ) == MOST_MODSEQ
+    assert land(MOST_MODSEQ, 6, is_own=False, touches=True) == Landing(MOST_MODSEQ, MOST_MODSEQ, True)
 
 
 def test_p2_a_modseq_that_is_not_stated_is_the_one_after() -> None:

@@ -7,7 +7,7 @@ import pytest
 from pyrepl.errors import PeerError
 from pyrepl.mailbox.answers import Ok
 from pyrepl.mailbox.codec import encode
-from pyrepl.mailbox.outgoing import PIECE_BYTES, Outgoing, PieceWanted, TextWanted
+from pyrepl.mailbox.outgoing import LINE_BYTES, PIECE_BYTES, Outgoing, PieceWanted, TextWanted
 from pyrepl.mailbox.verbs import Ping, Quit, RootPing, Save
 from pyrepl.mailbox.words import Box
 
@@ -68,7 +68,7 @@ def test_pieces_and_room_are_bounded() -> None:
     assert len(out.take(1)) == 1
     assert out.take(0) == []
     assert len(out.take(2 * len(PING))) == 2
-    assert out.waiting_bytes == 7 * len(PING)
+    assert out.waiting_bytes == 7 * (len(PING) + LINE_BYTES)
     out.take(ROOM)
     out.add(FETCHED, "7", ("alice", "G1"))
     out.take(ROOM)

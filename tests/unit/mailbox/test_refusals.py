@@ -7,7 +7,8 @@ import random
 import pytest
 
 from pyrepl.mailbox.answers import No, Ok, Reason
-from pyrepl.mailbox.refusals import MOST_IN_OP, MOST_MODSEQ, why_not
+from pyrepl.mailbox.modseqs import MOST_MODSEQ
+from pyrepl.mailbox.refusals import MOST_IN_OP, MOST_ORIGINS, why_new_origin, why_not
 from pyrepl.mailbox.verbs import (
     Command,
     Copy,
@@ -98,6 +99,23 @@ def test_what_is_in_order(command: Command) -> None:
 def test_what_is_refused(command: Command, why: str) -> None:
     said = why_not(command, 7)
     assert said is not None and said.startswith(why)
+
+
+def test_an_op_of_one_more_origin_than_anybody_has() -> None:
+    held = {f"n{number}": 1 for number in range(MOST_ORIGINS)}
+
+    def why(origin: str) -> str | None:
+        return why_new_origin(SAVE.replaced(at=Dot(origin, 1)), held, "ab")
+
+    assert why_new_origin(SAVE, held, "ab") is None and why_new_origin(Ok(at=Dot("new", 1)), held, "ab") is None
+    assert why("n7") is None and why("a") is None and why("a~5") is None, "members have room of their own"
+    said = "SAVE: expected an op of one of the 100 databases of nodes that are no members that are known, got new"
+    assert why("new") == said
+    held |= {f"a~{number}": 1 for number in range(MOST_ORIGINS)}
+    assert why("b~5") is None and why("a~7") is None
+    assert why("a~500") == "SAVE: expected an op of one of the 100 databases of a that are known, got a~500"
+    del held["n7"]
+    assert why("new") is None
 
 
 def test_a_mailbox_is_not_changed_in_the_name_of_another_user() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pyrepl.mailbox.verbs import Op, Sync
 from tests.scenario.mailbox.cluster import ready, save
 
 
@@ -25,3 +26,15 @@ def test_ops_of_a_dead_node_spread_from_who_has_them() -> None:
     cluster.held.clear()
     cluster.run(3.0)
     assert cluster.views() == [{"INBOX/G1": (1, ())}] * 2
+
+
+def test_who_asks_again_before_it_is_answered_gets_no_ops() -> None:
+    node = ready().nodes["a"]
+    node.core.sends()
+    for number in range(3):
+        node.hear("b", f"s{number}", Sync(), "", 0.0)
+    sends = node.core.sends()
+    assert [send.command.VERB for send in sends if send.tag != "*"] == ["OK", "NO", "NO"]
+    assert sum(isinstance(send.command, Op) for send in sends) == len(node.core.rows.ops("a", 0, 100)) > 0
+    node.hear("b", "s9", Sync(), "", 0.0)
+    assert [send.command.VERB for send in node.core.sends()][-1] == "OK"

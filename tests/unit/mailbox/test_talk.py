@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pyrepl.mailbox.codec import encode
-from pyrepl.mailbox.outgoing import PieceWanted, TextWanted
+from pyrepl.mailbox.outgoing import LINE_BYTES, PieceWanted, TextWanted
 from pyrepl.mailbox.peer_link import PeerLink
 from pyrepl.mailbox.talk import GREETING_S, PING_S, SILENCE_S, Came, Lost, TalkOptions, TextCame
 from pyrepl.mailbox.verbs import Ping, Save
@@ -57,12 +57,12 @@ def test_a_text_goes_across_in_pieces() -> None:
 
 
 def test_who_does_not_read_is_cut_off() -> None:
-    a, _ = opened(TalkOptions(output_bytes=100))
+    a, _ = opened(TalkOptions(output_bytes=100 + LINE_BYTES))
     a.unsent = 90
     a.say(Ping(), "1", 1.0)
     assert a.events() == []
     a.say(Ping(), "2", 1.0)
-    assert a.events() == [Lost("104 bytes wait: the other end does not read", True)]
+    assert a.events() == [Lost(f"{104 + 2 * LINE_BYTES} bytes wait: the other end does not read", True)]
 
 
 def test_no_more_is_handed_out_than_leaves() -> None:

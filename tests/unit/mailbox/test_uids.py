@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pyrepl.mailbox.uids import MASTER, NO_UID, UidBlocks
+from pyrepl.mailbox.uids import LAST_UIDVALIDITY, MASTER, NO_UID, UidBlocks, next_uidvalidity
 from pyrepl.mailbox.words import LAST_UID
 
 
@@ -52,3 +52,10 @@ def test_uids_run_out() -> None:
     assert blocks.first(LAST_UID, 2) == NO_UID == LAST_UID + 1
     last = blocks.first(LAST_UID - 300_000, MASTER)
     assert NO_UID not in blocks.some(last, MASTER, 300_000)
+
+
+def test_a_new_uidvalidity_is_above_all_others_while_there_is_one() -> None:
+    now = 1_795_333_408
+    assert next_uidvalidity(0, now) == now and next_uidvalidity(now + 5, now) == now + 6
+    assert next_uidvalidity(LAST_UIDVALIDITY - 1, now) == LAST_UIDVALIDITY
+    assert next_uidvalidity(LAST_UIDVALIDITY, now) == now

@@ -7,7 +7,7 @@ import socket
 
 from pyrepl.daemon.mailbox.drop_folder import DropFolder
 from pyrepl.daemon.mailbox.sockets import Sockets
-from pyrepl.daemon.mailbox.talk_conn import MOST_WAITING, TalkConn
+from pyrepl.daemon.mailbox.talk_conn import LINGER_S, MOST_WAITING, TalkConn
 from pyrepl.daemon.mailbox.text_writer import ComingText, TextWriter
 from pyrepl.daemon.wires.plain_wire import PlainWire
 from pyrepl.mailbox.answers import Ok
@@ -32,6 +32,7 @@ class Owner:
         self.told: list[str] = []
         self.fetched = b"t" * 600_000
         self.time = 0.0
+        self.has_ended = False
 
     def now(self) -> float:
         return self.time
@@ -60,6 +61,9 @@ class Owner:
 
     def lost(self, conn: TalkConn, lost: Lost) -> None:
         self.told.append(f"lost {lost.reason}")
+
+    def ended(self, conn: TalkConn) -> None:
+        self.has_ended = True
 
 
 class Rig:
@@ -244,4 +248,20 @@ async def test_who_does_not_take_the_last_line_is_cut() -> None:
     rig.owner.time = 3.0
     rig.conn.tick(3.0)
     assert not rig.conn.transport.unsent
+    rig.close()
+
+
+@in_loop
+async def test_who_does_not_read_its_last_bytes_is_cut() -> None:
+    rig = Rig()
+    await rig.heard(1)
+    while not rig.conn.transport.unsent:
+        rig.conn.say(Ok(why="x" * 60_000), "1")
+    rig.conn.close("enough")
+    assert (await rig.heard(2))[1] == "lost enough" and not rig.owner.has_ended
+    rig.conn.tick(LINGER_S - 0.1)
+    await asyncio.sleep(0)
+    assert not rig.owner.has_ended
+    rig.conn.tick(LINGER_S)
+    await until(lambda: rig.owner.has_ended)
     rig.close()
