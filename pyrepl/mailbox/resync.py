@@ -52,6 +52,8 @@ class Resync:
         self._told_held: Vector = ()
         self._syncing: dict[str, str] = {}
         """Peer -> the tag of its unanswered SYNC."""
+        self._again: Final[set[str]] = set()
+        """Members that had no time for a SYNC, and are asked at the next look."""
         self._behind: dict[str, dict[str, int]] = {}
         """Peer -> what it had that we lacked when we looked last."""
         self._forgive_at = now
@@ -115,6 +117,8 @@ class Resync:
                 self._sync(peer.name)
             else:
                 self.on_synced(peer.name)
+        elif isinstance(answer, No) and answer.reason == Reason.BUSY:
+            self._again.add(peer.name)
         elif isinstance(answer, No):
             self.pulling.want(peer)
 
@@ -142,7 +146,8 @@ class Resync:
         """Ask for what the peer had a second ago, and we still lack."""
         held = self.core.causal.held
         before = self._behind.get(peer.name, {})
-        is_behind = any(held.get(origin, 0) < seq for origin, seq in before.items())
+        is_behind = peer.name in self._again or any(held.get(origin, 0) < seq for origin, seq in before.items())
+        self._again.discard(peer.name)
         if is_behind and peer.is_up and peer.name not in self._syncing and peer.name != self.pulling.peer:
             self._sync(peer.name)
         self._behind[peer.name] = {o: seq for o, seq in peer.held.items() if held.get(o, 0) < seq}

@@ -36,6 +36,7 @@ from pyrepl.mailbox.words import Dot
 from pyrepl.observability import events
 from pyrepl.observability.telling.mailboxes import MailboxTeller
 
+NOT_READY: Final = "this node is not ready: come again"
 FIRST_PAUSE_S: Final = 10.0
 MOST_PAUSE_S: Final = 3600.0
 RESYNCED: Final = "resync_by_state_done"
@@ -210,7 +211,7 @@ class Conns:
 
     def opened(self, conn: TalkConn, opened: Opened) -> None:
         if self.keeping is None:
-            conn.refuse("this node is not ready: come again")
+            conn.refuse(NOT_READY)
         elif isinstance(conn.talk, PeerLink) and self.shunned.until(opened.node) > self.now():
             conn.refuse("what this node said before made the other begin again: it is not heard for a while")
         elif isinstance(conn.talk, PeerLink):

@@ -20,7 +20,7 @@ from pyrepl.daemon.clock import Clock
 from pyrepl.daemon.eventlog.event_log import EventLog
 from pyrepl.daemon.log_sink import Log
 from pyrepl.daemon.mailbox.configured import Configured, check_doveadm, configured
-from pyrepl.daemon.mailbox.conns import Conns, MemberFault
+from pyrepl.daemon.mailbox.conns import NOT_READY, Conns, MemberFault
 from pyrepl.daemon.mailbox.database import DatabaseError
 from pyrepl.daemon.mailbox.dialer import Dialer
 from pyrepl.daemon.mailbox.figures import Figures
@@ -224,7 +224,12 @@ class MailboxServer(Service):
     def _become(self, addr: str, side: Side) -> TalkConn:
         now = self._clock.now()
         if side is Side.NODE:
-            return self._made(PeerLink(self._introduction(), "", self.conf.talk, now), addr)
+            conn = self._made(PeerLink(self._introduction(), "", self.conf.talk, now), addr)
+            if self.conns.keeping is None:
+                # What it would say of itself, as that it is not fresh, is not known yet; the other end would believe it
+                # as long as the link lasts.
+                conn.talk.refuse(NOT_READY)
+            return conn
         return self._made(MailConn(self._introduction(), self.conf.talk, now, is_local=False), addr)
 
     def _admit_local(self, wire: Wire) -> None:

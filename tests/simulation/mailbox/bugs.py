@@ -195,10 +195,10 @@ def _condition_anywhere(patch: pytest.MonkeyPatch) -> None:
 def _torn(patch: pytest.MonkeyPatch) -> None:
     """An op is applied without the rest of its transaction."""
 
-    def due(self: Any) -> list[Any]:
+    def due(self: Any, passed: Any = ()) -> list[Any]:
         for origin, queue in self._waiting.items():
             first = queue.get(self.held.get(origin, 0) + 1)
-            if first is not None and self._covers(first.op, origin):
+            if first is not None and origin not in passed and self._covers(first.op, origin):
                 return [first]
         return []
 
@@ -274,12 +274,14 @@ def _gate_opened_for_store(patch: pytest.MonkeyPatch) -> None:
 
 def _made_with_an_open_gate(patch: pytest.MonkeyPatch) -> None:
     """A Dovecot may give out the first UID of a mailbox that another node has made."""
-    patch.setattr(GatedStore, "_make", lambda self, work: None)
+    shut = GatedStore._shut_told
+    patch.setattr(GatedStore, "_shut_told", lambda self, box: shut(self, box) if self.boxes[box] else None)
 
 
 def _block_left(patch: pytest.MonkeyPatch) -> None:
     """A Dovecot behind an open gate goes on where a UID that came from elsewhere has brought it."""
-    patch.setattr(Gates, "_keep_block", lambda self, gate: None)
+    patch.setattr(GatedStore, "_next_place", lambda self, box: 0)
+    patch.setattr(Gates, "_has_left_block", lambda self, gate: False)
 
 
 def _dropped_with_its_lock(patch: pytest.MonkeyPatch) -> None:

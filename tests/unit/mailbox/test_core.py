@@ -74,8 +74,7 @@ def test_an_op_without_its_text_holds_up_its_own_origin_alone() -> None:
     assert [(send.peer, send.tag) for send in mine.sends()] == [("c", "7")]
     mine.texts["alice", "G1"] = Text("came", 4, 7)
     mine.drain()
-    held = mine.rows.held()
-    assert (held["b"], held["c"]) == (3, 1)
+    assert mine.rows.held().items() >= {"b": 3, "c": 1}.items()
 
 
 def test_one_question_of_a_kind_is_answered_at_a_time() -> None:

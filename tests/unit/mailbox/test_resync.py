@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from pyrepl.mailbox.verbs import Op, Sync
+from pyrepl.mailbox.answers import No, Reason
+from pyrepl.mailbox.verbs import Boxes, Op, Sync
 from tests.scenario.mailbox.cluster import ready, save
 
 
@@ -38,3 +39,16 @@ def test_who_asks_again_before_it_is_answered_gets_no_ops() -> None:
     assert sum(isinstance(send.command, Op) for send in sends) == len(node.core.rows.ops("a", 0, 100)) > 0
     node.hear("b", "s9", Sync(), "", 0.0)
     assert [send.command.VERB for send in node.core.sends()][-1] == "OK"
+
+
+def test_who_has_no_time_is_asked_again_at_the_next_look_and_not_for_its_state() -> None:
+    node = ready().nodes["a"]
+    node.core.sends()
+    node.link_up("b", 0.0)
+    [(tag, _)] = [(send.tag, send.command) for send in node.core.sends() if isinstance(send.command, Sync)]
+    node.hear("b", tag, No(reason=Reason.BUSY), "", 0.0)
+    assert not any(isinstance(send.command, Sync | Boxes) for send in node.core.sends())
+    node.tick(100.0)
+    assert [send.peer for send in node.core.sends() if isinstance(send.command, Sync)] == ["b"]
+    node.tick(200.0)
+    assert not any(isinstance(send.command, Sync) for send in node.core.sends())

@@ -12,6 +12,7 @@ from pyrepl.daemon.app import App
 from pyrepl.daemon.mailbox import server as room
 from pyrepl.errors import ConfigError, PyreplError
 from pyrepl.mailbox.node import Node
+from pyrepl.mailbox.verbs import Side
 from tests.peers.ports import free_port
 from tests.unit.daemon.mailbox.mail_rig import MailProcess, cluster, links, members, settings_of, texts
 from tests.unit.daemon.rig import RunningNode, in_loop, running, until
@@ -30,6 +31,20 @@ async def test_a_node_that_was_away_gets_what_it_missed(tmp_path: Path) -> None:
         assert one.logged("Mailboxes: single_copy a~")
         async with running(tmp_path / "b", **settings_of(tmp_path / "b", "b", nodes)):
             await until(lambda: texts(tmp_path / "b") == [b"hello"])
+
+
+@in_loop
+async def test_a_link_that_begins_before_the_node_is_ready_is_refused_whatever_comes_later(tmp_path: Path) -> None:
+    async with cluster(tmp_path, "ab") as nodes:
+        mailboxes = nodes["a"].app.mailboxes
+        assert mailboxes is not None
+        keeping, mailboxes.conns.keeping = mailboxes.conns.keeping, None
+        early, mail = (mailboxes._become("here", side) for side in (Side.NODE, Side.MAIL))
+        mailboxes.conns.keeping = keeping
+        late = mailboxes._become("here", Side.NODE)
+        assert early.talk.is_over and not mail.talk.is_over and not late.talk.is_over
+        for conn in (early, mail, late):
+            mailboxes.conns.ended(conn)
 
 
 @in_loop
