@@ -345,9 +345,9 @@ class MaildirStore:
 
     def _perform_gated(self, box: OpenBox, works: list[BoxWork], find_text: FindText) -> list[Result]:
         """What came may have shut the gate."""
-        was_shut = self._keeper is None or box.is_shut()
+        was_shut = self._keeper is None or self._lock.is_shut(box.folder)
         results = box.perform(works, find_text)
-        if self._keeper is not None and not was_shut and box.is_shut():
+        if self._keeper is not None and not was_shut and self._lock.is_shut(box.folder):
             self._keeper.shut(box.folder)
         return results
 

@@ -106,8 +106,8 @@ class OpenBox:
         aside: Aside,
         blocks: UidBlocks | None = None,
     ) -> None:
-        """`guid`: the mailbox's, which must be in that folder whenever something is done; `aside`: its messages that
-        nobody sees; `blocks`: which UIDs are whose, None without gates."""
+        """`guid`: the mailbox's, which must be in that folder at each step; `aside`: its messages that nobody sees;
+        `blocks`: whose a UID is, None without gates."""
         self.folder: Final = folder
         self.guid: Final = guid
         self._files: Final = files
@@ -386,15 +386,10 @@ class OpenBox:
         return results
 
     def _keep_out(self, before: int) -> None:
-        """A Dovecot that is let in gives out the next UIDs: not those of somebody else, whose messages came. `before`:
-        the next UID before they did. Raises OSError."""
-        blocks = self._blocks
-        if blocks is not None and blocks.place(before) != blocks.place(self.next_uid) and not self.is_shut():
+        """A Dovecot that is let in gives out no UIDs of others, whose messages came; `before`: the next UID before."""
+        blocks, now = self._blocks, self.next_uid
+        if blocks and blocks.place(before) != blocks.place(now) and not self._lock.is_shut(self.folder):
             self._lock.keep(self.folder)
-
-    def is_shut(self) -> bool:
-        """Is the lock kept? Raises OSError."""
-        return self._lock.is_shut(self.folder)
 
     def _perform_portion(self, works: Sequence[BoxWork], find_text: FindText) -> list[Result]:
         plan = BoxPlan(self._list, self._present, find_text, self._aside.path)

@@ -9,7 +9,6 @@ from pyrepl.mailbox.gate_states import GateResult, GateState, GateWork, Seen
 from pyrepl.mailbox.gates import BUSY_S, CLIENT, ENTER_S, IDLE_S, MOST_WHOLE, RETRY_S
 from pyrepl.mailbox.sending import Notice
 from pyrepl.mailbox.store import Ended, MakeBox, MoveMessage, Outcome, RemoveBox, Result, Stored
-from pyrepl.mailbox.uids import NO_UID
 from pyrepl.mailbox.verbs import Check, Create, Delete, Expunge, Renumber, Save, Store
 from pyrepl.mailbox.words import APART, Box, Dot
 from tests.unit.mailbox.gate_rig import GUID, READS, RELEASED, TEXT, Rig, done, mail
@@ -344,15 +343,6 @@ def test_what_does_not_come_is_not_waited_for_long() -> None:
     assert rig.node.mastering.next_deadline(rig.now) <= rig.now + PATIENCE_S
     rig.run(PATIENCE_S + 0.2)
     assert rig.state() is GateState.OPEN
-
-
-def test_a_gate_of_a_mailbox_without_uids_stays_shut() -> None:
-    rig = Rig()
-    box = rig.rows.box(GUID)
-    assert box is not None
-    rig.rows.put_box(box._replace(uidnext=NO_UID))
-    assert rig.see(READS) == [] and rig.state() is GateState.SHUT
-    assert "uids_run_out" in {notice.name for notice in rig.notices}
 
 
 def test_what_dovecot_did_to_a_message_whose_op_comes_again_is_compared_then() -> None:
