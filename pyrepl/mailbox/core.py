@@ -342,7 +342,9 @@ class Core:
         lacking: set[str] = set()
         while due := self.causal.due(lacking):
             if not self._has_texts(due):
-                lacking.add(_dot(due[0].op).origin)
+                at = due[0].op.at
+                assert at is not None
+                lacking.add(at.origin)
                 continue
             lacking.clear()
             crossed: list[Crossed] = []
@@ -468,11 +470,6 @@ class Core:
                     self.lacking[op.at] = (op.user, guid)
                     return False
         return True
-
-
-def _dot(op: Op) -> Dot:
-    assert op.at is not None
-    return op.at
 
 
 def _guids(op: Op) -> tuple[str, ...]:

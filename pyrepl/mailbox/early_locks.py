@@ -49,10 +49,11 @@ class EarlyLocks:
     def keep(self, early: Early, now: float) -> bool:
         """Has this LOCK to wait? It is kept here then. To be asked where the next UID is in another block than who gets
         the LOCK gives out."""
-        awaited = self._awaited.setdefault(early.box, self._all_told(now))
+        awaited = self._awaited.get(early.box) or self._all_told(now)
         if self._has_come(awaited, now):
-            del self._awaited[early.box]
+            self._awaited.pop(early.box, None)
             return False
+        self._awaited[early.box] = awaited
         self._locks[early.lock] = early
         return True
 

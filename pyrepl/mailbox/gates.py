@@ -290,18 +290,17 @@ class Gates:
         """A Dovecot may have changed messages before their ops came again: none of that was compared."""
         is_due = now >= self._look_awaited_at
         for guid, awaited in list(self._awaiting.items()):
-            left = awaited & self._awaited(guid)
+            left = {message for message in awaited if self._is_awaited(guid, message)}
             if not left or (is_due and left != awaited):
                 del self._awaiting[guid]
                 self._look_awaited_at = now + RETRY_S
                 if guid in self._gates:
                     self._look_again(self._gates[guid], now)
 
-    def _awaited(self, guid: str) -> frozenset[str]:
-        """Messages of a mailbox that cannot be compared: of some a text is on its way, and the store has none yet."""
-        missing = self._core.missing.items()
-        lacking = {message for (at, message), each in missing if at == guid and not each.is_damaged}
-        return frozenset(self._core.merger.kept.get(guid, {}).keys() | lacking)
+    def _is_awaited(self, box: str, message: str) -> bool:
+        """One that cannot be compared: its op comes again, or its text is on its way, and the store has none yet."""
+        missing = self._core.missing.get((box, message))
+        return message in self._core.merger.kept.get(box, ()) or (missing is not None and not missing.is_damaged)
 
     def _look_again(self, gate: Gate, now: float) -> None:
         """All of a mailbox is to be compared. Where its gate is on its way, it will be in any case."""
@@ -465,7 +464,9 @@ class Gates:
         token = self._token(box.guid)
         guard = len(found.messages) + 2**32 if box.guid in self.allowed else self._guard
         token_found = token or Token(self._mastering.root.epoch, APART)
-        awaited = self._awaited(box.guid)
+        named = {message for at, message in self._core.missing if at == box.guid}
+        named |= self._core.merger.kept.get(box.guid, {}).keys()
+        awaited = frozenset(message for message in named if self._is_awaited(box.guid, message))
         differs = difference(self._core.rows, box, found, token_found, guard, awaited)
         self._awaiting.pop(gate.box, None)
         if awaited:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import socket
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Final, final
 
@@ -119,19 +119,17 @@ class Keeping:
         lags behind the rows, as works are owed."""
         unread = dict.fromkeys(self._rows.owing(), _OWED)
         users = [user for user in self._rows.users() if user not in unread]
-        having = {user for user in users if view(self._rows, user)} | unread.keys()
+        shown = {user: view(self._rows, user) for user in (*users, *unread)}
+        having = {user: _inbox_in(boxes) for user, boxes in shown.items() if boxes or user in unread}
         assert self.workers is not None
         for each in self.workers.stores:
-            each.expect({user: self._inbox(user) for user in having})
+            each.expect(having)
         loop = asyncio.get_running_loop()
         for at in range(0, len(users), _USERS_AT_ONCE):
             stored, refused = await loop.run_in_executor(None, _stored, store, users[at : at + _USERS_AT_ONCE])
             self.driver.node.core.recover(stored)
             unread |= {user: why for user, why in refused.items() if user in having}
         return unread
-
-    def _inbox(self, user: str) -> str:
-        return next((guid for guid, (name, _) in view(self._rows, user).items() if name == INBOX), "")
 
     def stop(self) -> None:
         """Close everything; what was not committed is forgotten."""
@@ -164,6 +162,11 @@ class Keeping:
         stores = [MaildirStore(files, place, layout, lock, name, time.sleep, gates, blocks) for lock in locks]
         stores[0].prepare(is_new)
         return Workers(stores)
+
+
+def _inbox_in(boxes: Mapping[str, tuple[str, bool]]) -> str:
+    """The GUID of INBOX among a user's mailboxes, as `view` has them; "" for none."""
+    return next((guid for guid, (name, _) in boxes.items() if name == INBOX), "")
 
 
 def _fail(node: Node, now: float) -> None:

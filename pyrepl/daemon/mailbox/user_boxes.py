@@ -26,6 +26,7 @@ from pyrepl.daemon.mailbox.open_box import OpenBox
 from pyrepl.daemon.mailbox.uidlist_lock import UidlistLock
 from pyrepl.daemon.mailbox.user_folders import SUBFOLDERS, Place, UserFolders
 from pyrepl.mailbox.maildir import subscriptions
+from pyrepl.mailbox.maildir.filename import base_of
 from pyrepl.mailbox.maildir.layout import Layout
 from pyrepl.mailbox.store import MakeBox, RaiseNext
 from pyrepl.mailbox.uids import UidBlocks
@@ -315,7 +316,7 @@ class UserBoxes:
         inbox = self._folders.root
         for name in (CUR, NEW):
             for file in self._files.names(inbox + b"/" + name):
-                if gone is None or _base(file) in gone:
+                if gone is None or base_of(file) in gone:
                     self._files.unlink(inbox + b"/" + name + b"/" + file)
         for file in (box_keywords.NAME, uidlist_file.NAME):
             with suppress(FileNotFoundError):
@@ -325,7 +326,7 @@ class UserBoxes:
     def _bases(self, folder: bytes) -> Set[bytes]:
         """Of the messages in a mailbox's folder."""
         path = self._folders.path(folder)
-        return {_base(file) for name in (CUR, NEW) for file in self._files.names(path + b"/" + name)}
+        return {base_of(file) for name in (CUR, NEW) for file in self._files.names(path + b"/" + name)}
 
     def _await(self, lock: bytes) -> None:
         """Let a Dovecot that writes the file finish; a lock that stays is a dead one's, and is replaced."""
@@ -333,11 +334,6 @@ class UserBoxes:
             if self._files.stat(lock) is None:
                 return
             self._sleep(_LOOK_S)
-
-
-def _base(file: bytes) -> bytes:
-    """What of a file's name stays when its flags change."""
-    return file.partition(b":")[0]
 
 
 def name_before(place: Place) -> str | None:

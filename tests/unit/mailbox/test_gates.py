@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pyrepl.mailbox.compare import Found, FoundBox
 from pyrepl.mailbox.core import Missing
-from pyrepl.mailbox.early_locks import PATIENCE_S
 from pyrepl.mailbox.gate_states import GateResult, GateState, GateWork, Seen
 from pyrepl.mailbox.gates import BUSY_S, CLIENT, ENTER_S, IDLE_S, MOST_WHOLE, RETRY_S
 from pyrepl.mailbox.sending import Notice
 from pyrepl.mailbox.store import Ended, MakeBox, MoveMessage, Outcome, RemoveBox, Result, Stored
+from pyrepl.mailbox.uids import NO_UID
 from pyrepl.mailbox.verbs import Check, Create, Delete, Expunge, Renumber, Save, Store
 from pyrepl.mailbox.words import APART, Box, Dot
 from tests.unit.mailbox.gate_rig import GUID, READS, RELEASED, TEXT, Rig, done, mail
@@ -322,27 +322,13 @@ def test_a_gate_is_shut_behind_a_message_that_was_saved_apart_and_opened_above_a
     assert rig.state() is GateState.OPEN
 
 
-def test_mail_without_a_uid_gets_none_of_another_block() -> None:
-    rig = Rig("ab", is_root=False)
-    rig.run(8.0)
-    rig.see(READS)
-    rig.found = FoundBox((), unlisted=1)
-    rig.gates.seen(GUID, Seen(brought=True), rig.now)
-    rig.save_of_b(rig.node.mastering.blocks.gap * rig.node.members.place("b") + 7, 1)
-    rig.orders.clear()
-    rig.run(2 * ENTER_S)
-    assert rig.orders and not any(order.may_list for order in rig.orders)
-
-
-def test_what_does_not_come_is_not_waited_for_long() -> None:
-    rig = Rig("ab", is_root=False)
-    rig.run(8.0)
-    rig.node.core.peers["b"].is_up = True
-    rig.node.core.peers["b"].tells((Dot("b", 2),), {})
-    assert rig.see(READS) == []
-    assert rig.node.mastering.next_deadline(rig.now) <= rig.now + PATIENCE_S
-    rig.run(PATIENCE_S + 0.2)
-    assert rig.state() is GateState.OPEN
+def test_a_gate_of_a_mailbox_without_uids_stays_shut() -> None:
+    rig = Rig()
+    box = rig.rows.box(GUID)
+    assert box is not None
+    rig.rows.put_box(box._replace(uidnext=NO_UID))
+    assert rig.see(READS) == [] and rig.state() is GateState.SHUT
+    assert "uids_run_out" in {notice.name for notice in rig.notices}
 
 
 def test_what_dovecot_did_to_a_message_whose_op_comes_again_is_compared_then() -> None:

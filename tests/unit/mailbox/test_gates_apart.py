@@ -1,13 +1,14 @@
-"""Gates of a node that has no majority, or has it no more."""
+"""Gates of a node that has no majority, or has it no more, and where messages come that were saved apart."""
 
 from __future__ import annotations
 
+from pyrepl.mailbox import early_locks
 from pyrepl.mailbox.compare import FoundBox
-from pyrepl.mailbox.gate_states import GateState, GateWork
-from pyrepl.mailbox.gates import CLIENT, PATIENCE_S, RETRY_S
+from pyrepl.mailbox.gate_states import GateState, GateWork, Seen
+from pyrepl.mailbox.gates import CLIENT, ENTER_S, PATIENCE_S, RETRY_S
 from pyrepl.mailbox.store import RaiseNext
 from pyrepl.mailbox.verbs import Renumber, Save
-from pyrepl.mailbox.words import APART, Token
+from pyrepl.mailbox.words import APART, Dot, Token
 from tests.unit.mailbox.gate_rig import GUID, READS, Rig, mail
 
 
@@ -85,3 +86,26 @@ def test_a_uid_that_a_crash_left_without_a_message_is_that_of_who_saves_it() -> 
         rig.round()
         rig.round()
         assert [op.to for op in rig.ops() if isinstance(op, Renumber)] == passed
+
+
+def test_mail_without_a_uid_gets_none_of_another_block() -> None:
+    rig = Rig("ab", is_root=False)
+    rig.run(8.0)
+    rig.see(READS)
+    rig.found = FoundBox((), unlisted=1)
+    rig.gates.seen(GUID, Seen(brought=True), rig.now)
+    rig.save_of_b(rig.node.mastering.blocks.gap * rig.node.members.place("b") + 7, 1)
+    rig.orders.clear()
+    rig.run(2 * ENTER_S)
+    assert rig.orders and not any(order.may_list for order in rig.orders)
+
+
+def test_what_does_not_come_is_not_waited_for_long() -> None:
+    rig = Rig("ab", is_root=False)
+    rig.run(8.0)
+    rig.node.core.peers["b"].is_up = True
+    rig.node.core.peers["b"].tells((Dot("b", 2),), {})
+    assert rig.see(READS) == []
+    assert rig.node.mastering.next_deadline(rig.now) <= rig.now + early_locks.PATIENCE_S
+    rig.run(early_locks.PATIENCE_S + 0.2)
+    assert rig.state() is GateState.OPEN
