@@ -141,13 +141,13 @@ class Mastering:
             self.root.hear(peer, tag, command, now)
 
     def _hear_take(self, take: Take, now: float) -> None:
-        box = self.core.rows.box(take.box.text)
+        box = self._of(take)
         if box is not None:
             self.know(box)
             self.tracker.take(box.guid, Want(take.wanted_by, take.hops), take.token, now)
 
     def _hear_give(self, peer: str, tag: str, give: Give, now: float) -> None:
-        box = self.core.rows.box(give.box.text)
+        box = self._of(give)
         if box is None or self.root.is_fresh:
             # Not answered, so it is said again. It may be one that was taken before the data was lost.
             return
@@ -161,6 +161,11 @@ class Mastering:
             self.tracker.applied(self.core.causal.held, now)
         else:
             self.core.send(peer, Ok(token=give.token), tag)
+
+    def _of(self, command: Take | Give) -> BoxRow | None:
+        """The mailbox that it names; None if its user has none such."""
+        box = self.core.rows.box(command.box.text)
+        return box if box is not None and box.user == command.user else None
 
     def answered(self, peer: str, tag: str, answer: Command, now: float) -> None:
         if tag not in self._gives:

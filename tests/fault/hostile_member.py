@@ -19,7 +19,7 @@ from pyrepl.mailbox.verbs import Auth, Check, Command, Hello, Op, Ping, Side
 from pyrepl.mailbox.words import Dot
 from tests.peers.ports import HOST
 
-TIMEOUT_S: Final = 60.0
+TIMEOUT_S: Final = 240.0
 LAST_TAG: Final = "cEND"
 """Of the question behind all that was said; `c` as nodes tag CHECK."""
 NOBODY: Final = "nobody"

@@ -278,6 +278,8 @@ def of_others(box: Box) -> list[Op]:
 
 def test_what_has_no_right_to_be_changes_nothing(whole: MailboxCluster) -> None:
     a = whole.nodes["a"]
+    is_served(whole, "b")
+    wait_until("a knows who has the mailbox", lambda: shown(a, USER, "INBOX")["master"] == "b")
     before = shown(a, USER, "INBOX"), a.info("mailboxes")["mailbox_root"]
     with unharmed(whole) as member:
         epoch = int(a.info("mailboxes")["mailbox_epoch"])

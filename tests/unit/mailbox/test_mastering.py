@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from pyrepl.mailbox.journal_ops import by_guid
 from pyrepl.mailbox.uids import MASTER
+from pyrepl.mailbox.verbs import Give, Take
 from pyrepl.mailbox.words import Token
 from tests.scenario.mailbox.cluster import ready, save
 
@@ -17,6 +19,19 @@ def test_a_give_that_was_lost_is_said_again() -> None:
     cluster.link("a", "b")
     cluster.run(0.2)
     assert "b>m2 1 OK uid=1" in cluster.said()
+
+
+def test_a_mastership_of_a_mailbox_that_its_user_has_not_is_neither_given_nor_taken() -> None:
+    cluster = ready("abc")
+    cluster.say("m2>b 1 SAVE alice INBOX " + save("G1"))
+    node, [box] = cluster.nodes["a"], cluster.rows["a"].boxes("alice")
+    give = Give(user="mallory", box=by_guid(box), token=Token(node.mastering.root.epoch, 99), uid=9, modseq=9, held=())
+    take = Take(user="mallory", box=by_guid(box), wanted_by="c", hops=1, token=box.token)
+    before = node.mastering.tracker.boxes[box.guid].phase, cluster.rows["a"].box(box.guid)
+    for command in (give, take):
+        node.hear("c", "g9", command, "", cluster.now)
+    assert (node.mastering.tracker.boxes[box.guid].phase, cluster.rows["a"].box(box.guid)) == before
+    assert node.core.sends() == []
 
 
 def test_a_master_that_restarts_in_the_same_epoch_is_still_the_master() -> None:
