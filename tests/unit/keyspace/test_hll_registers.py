@@ -144,6 +144,7 @@ def test_any_runs_are_read_or_refused(runs: bytes, words: list[bytes], most: int
     value = HEADER + runs
     added = add(value, words, 0, most)
     assert added in (UNRAISED, UNSOUND) or (added[1] > 0 and len(added[0]) >= HEADER_BYTES)
-    raise_all(value, bytearray(b"\x01" * REGISTERS), 3000)
+    # A string that may grow to MOST bytes would be walked from its begin for each register: minutes on the pure form.
+    raise_all(value, bytearray(b"\x01" * REGISTERS), HEADER_BYTES + most)
     sound = merge(bytearray(REGISTERS), value)
     assert (to_dense(value) is not None) == sound
