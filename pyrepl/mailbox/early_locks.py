@@ -49,7 +49,10 @@ class EarlyLocks:
     def keep(self, early: Early, now: float) -> bool:
         """Has this LOCK to wait? It is kept here then. To be asked where the next UID is in another block than who gets
         the LOCK gives out."""
-        awaited = self._awaited.get(early.box) or self._all_told(now)
+        awaited = self._awaited.get(early.box)
+        if awaited is None or now >= awaited.until + PATIENCE_S:
+            # What was awaited long ago, by LOCKs that have ended since, says nothing of what is to come now.
+            awaited = self._all_told(now)
         if self._has_come(awaited, now):
             self._awaited.pop(early.box, None)
             return False

@@ -12,7 +12,18 @@ from pyrepl.mailbox.answers import Ok, Reason
 from pyrepl.mailbox.core import Core
 from pyrepl.mailbox.early_locks import Early, EarlyLocks
 from pyrepl.mailbox.journal_ops import by_guid
-from pyrepl.mailbox.mastership import Arrived, AskFor, Granted, HandOver, Lost, Refused, StaleGive, TrackerEvent, Want
+from pyrepl.mailbox.mastership import (
+    Arrived,
+    AskFor,
+    Granted,
+    HandOver,
+    Lost,
+    Overdue,
+    Refused,
+    StaleGive,
+    TrackerEvent,
+    Want,
+)
 from pyrepl.mailbox.members import Members
 from pyrepl.mailbox.root import Root, RootOptions
 from pyrepl.mailbox.root_states import RootState
@@ -22,7 +33,7 @@ from pyrepl.mailbox.tracker import Tracker, TrackerOptions
 from pyrepl.mailbox.tracker_states import Phase
 from pyrepl.mailbox.uids import MASTER, NO_UID, SHORT_UID, UidBlocks
 from pyrepl.mailbox.verbs import Command, Give, RootClear, RootSet, Take
-from pyrepl.mailbox.words import APART, Token
+from pyrepl.mailbox.words import APART, Token, node_of
 
 GIVE: Final = "g"
 
@@ -309,6 +320,19 @@ class Mastering:
             self._arrived(event)
         elif isinstance(event, StaleGive):
             self.core.note("stale_give", self._called(event.box))
+        elif isinstance(event, Overdue) and not self._may_come(event):
+            self.tracker.cannot_come(event.box)
+
+    def _may_come(self, event: Overdue) -> bool:
+        """Is somebody linked who has all that a mailbox needs: who gave it, or for each op its origin or who told that
+        it has it? What is only slow is waited for, or its messages would come behind the UIDs of a new master, and get
+        other ones."""
+        up = {peer.name: peer.held for peer in self.core.peers.values() if peer.is_up}
+        giver, _ = self._arriving.get(event.box, ("", ""))
+        return giver in up or all(
+            node_of(dot.origin) in up or any(held.get(dot.origin, 0) >= dot.seq for held in up.values())
+            for dot in event.needs
+        )
 
     def _renew(self, lost: Lost, now: float) -> None:
         """A new epoch, behind all that was granted in this one: until it is elected, the root has no lease."""

@@ -59,6 +59,13 @@ class StaleGive(NamedTuple):
     token: Token
 
 
+class Overdue(NamedTuple):
+    """It was given to us, LOCKs wait, and of what has to be applied first these did not come for some time."""
+
+    box: str
+    needs: Vector
+
+
 class Lost(NamedTuple):
     """Nobody seems to have the mailbox: the root wants a new epoch."""
 
@@ -66,7 +73,7 @@ class Lost(NamedTuple):
 
 
 _UNDER_WAY: Final = frozenset({Phase.ASKING, Phase.ARRIVING, Phase.CLEARING})
-TrackerEvent = Granted | Refused | AskFor | HandOver | Arrived | StaleGive | Lost
+TrackerEvent = Granted | Refused | AskFor | HandOver | Arrived | StaleGive | Overdue | Lost
 
 
 class Want(NamedTuple):
@@ -96,6 +103,7 @@ class Mastership:
         """LOCK -> until when it may wait."""
         self.takes: list[Want] = []
         self.asked_at = float("-inf")
+        """When it was asked for last; while it arrives, when what it needs was looked for last."""
         self.tenure_until = float("-inf")
         self.needs: Vector = ()
         self.out: Final = out

@@ -280,12 +280,12 @@ class Pulling:
             if not self._take(now, lines, answer):
                 self._give_up()
                 return
-        elif now.box is None:
-            self._give_up()
-            return
-        else:
+        elif now.box is not None and isinstance(answer, No) and answer.reason == Reason.NOBOX:
             # It has not this mailbox any more, or never had.
             now.box = None
+        else:
+            self._give_up()
+            return
         if now.page is None:
             self._go_on(now)
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Final, NamedTuple, final
 
 from pyrepl.mailbox.answers import Reason
-from pyrepl.mailbox.mastership import AskFor, Lost, Mastership, StaleGive, TrackerEvent, Want
+from pyrepl.mailbox.mastership import AskFor, Lost, Mastership, Overdue, StaleGive, TrackerEvent, Want
 from pyrepl.mailbox.tracker_states import Phase, TrackerTrigger
 from pyrepl.mailbox.words import APART, Token, Vector
 
@@ -26,7 +26,8 @@ class TrackerOptions(NamedTuple):
 
 ASK_AGAIN_S: Final = 1.0
 LOST_S: Final = 5.0
-"""So long nobody gives a mailbox that is asked for, then the root is told that it is lost."""
+"""So long nobody gives a mailbox that is asked for, then the root is told that it is lost. So long, too, what a mailbox
+needs that was given may be missing until it is looked who has it."""
 
 
 @final
@@ -143,8 +144,16 @@ class Tracker:
         mine.token = token
         mine.hint = self.name
         mine.needs = needs
+        mine.asked_at = now
         mine.move(TrackerTrigger.GIVE)
         return True
+
+    def cannot_come(self, box: str) -> None:
+        """It was given to us, but nobody has what it needs: only a new epoch helps, which the root begins."""
+        if self.root == self.name:
+            self._out.append(Lost(box))
+        elif self.root:
+            self._out.append(AskFor(box, self.root, self.name, self.most_hops + 1))
 
     def applied(self, held: dict[str, int], now: float) -> None:
         """So far every op is applied here."""
@@ -223,6 +232,9 @@ class Tracker:
             mine.serve(now)
             if mine.phase is Phase.ASKING and now >= mine.asked_at + ASK_AGAIN_S:
                 self._ask_again(mine, now)
+            if mine.phase is Phase.ARRIVING and mine.waiting and now >= mine.asked_at + LOST_S:
+                mine.asked_at = now
+                self._out.append(Overdue(mine.box, mine.needs))
             self._rest(mine, now)
             if not mine.is_busy:
                 self._busy.pop(mine.box, None)
@@ -241,6 +253,8 @@ class Tracker:
             times += mine.waiting.values()
             if mine.phase is Phase.ASKING:
                 times.append(mine.asked_at + ASK_AGAIN_S)
+            if mine.phase is Phase.ARRIVING and mine.waiting:
+                times.append(mine.asked_at + LOST_S)
             if mine.phase is Phase.HELD and mine.takes:
                 times.append(mine.tenure_until)
         return min(times)

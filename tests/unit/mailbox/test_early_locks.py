@@ -49,3 +49,12 @@ def test_a_lock_with_less_patience_is_told_in_time_and_one_that_ended_not_at_all
     locks.drop(LATER.lock)
     assert locks.due(PATIENCE_S) == [] and locks.next_deadline() == float("inf")
     locks.drop("never there")
+
+
+def test_patience_that_ended_with_its_lock_counts_for_who_asks_soon_again_and_not_for_a_later_healing() -> None:
+    _, locks = rig(b=2)
+    for box in ("soon", "late"):
+        assert locks.keep(Early(box, box, 10.0), 0.0)
+        locks.drop(box)
+    assert not locks.keep(Early("soon", "again", 20.0), PATIENCE_S + 0.1)
+    assert locks.keep(Early("late", "again", 20.0), 2 * PATIENCE_S)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
+
 from pyrepl.mailbox.journal_ops import by_guid
 from pyrepl.mailbox.uids import MASTER
 from pyrepl.mailbox.verbs import Give, Take
-from pyrepl.mailbox.words import Token
+from pyrepl.mailbox.words import Dot, Token
 from tests.scenario.mailbox.cluster import ready, save
 
 
@@ -32,6 +34,24 @@ def test_a_mastership_of_a_mailbox_that_its_user_has_not_is_neither_given_nor_ta
         node.hear("c", "g9", command, "", cluster.now)
     assert (node.mastering.tracker.boxes[box.guid].phase, cluster.rows["a"].box(box.guid)) == before
     assert node.core.sends() == []
+
+
+@pytest.mark.parametrize("gives_up", [True, False], ids=["giver dead", "giver linked"])
+def test_a_mailbox_that_was_given_and_whose_ops_nobody_has_is_lost(gives_up: bool) -> None:
+    cluster = ready("abc")
+    cluster.say("m1>a 1 SAVE alice INBOX " + save("G1"))
+    node, [box] = cluster.nodes["b"], cluster.rows["b"].boxes("alice")
+    token = Token(node.mastering.root.epoch, 99)
+    give = Give(user="alice", box=by_guid(box), token=token, uid=9, modseq=9, held=(Dot("c", 77),))
+    node.hear("c", "g1", give, "", cluster.now)
+    if gives_up:
+        cluster.crash("c")
+    for number in range(4):
+        cluster.say(f"m2>b {number} LOCK alice INBOX")
+        cluster.run(8.0)
+        cluster.say(f"m2>b u{number} UNLOCK alice INBOX")
+    granted = [line for line in cluster.said() if line.startswith("b>m2 3 OK uid=")]
+    assert bool(granted) == gives_up and (node.mastering.root.epoch > token.epoch) == gives_up
 
 
 def test_a_master_that_restarts_in_the_same_epoch_is_still_the_master() -> None:

@@ -247,6 +247,7 @@ ODD_OF_BOX: dict[str, Callable[[Cluster], list[Command]]] = {
     "an entry of another user": lambda c: [_entry(c, "G7").replaced(user="bob"), Ok()],
     "an entry twice behind the end": lambda c: [_entry(c, "G7"), Ok(upto="G1")],
     "a message where entries were asked for": lambda c: [_message(c, "G7"), Ok()],
+    "no time": lambda c: [No(reason=Reason.BUSY)],
     "an end before the beginning": lambda c: [_entry(c, "G7"), Ok(upto="G7"), Ok(upto="G7")],
 }
 
@@ -277,6 +278,7 @@ def test_who_answers_something_else_is_not_asked_further(what: str) -> None:
         node.hear("a", now, command, "", cluster.now)
         now = tag() or now
     assert node.resync.pulling.peer == ""
+    assert "resync_by_state_done" not in [notice.name for notice in node.core.notices()]
     assert cluster.rows["b"].held() == held and cluster.rows["b"].message(box, "G7") is None
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pyrepl.mailbox import mastership
 from pyrepl.mailbox import tracker as tracker_module
 from pyrepl.mailbox.answers import Reason
-from pyrepl.mailbox.mastership import Arrived, AskFor, Granted, HandOver, Lost, Refused, StaleGive, Want
-from pyrepl.mailbox.tracker import Tracker, TrackerOptions
+from pyrepl.mailbox.mastership import Arrived, AskFor, Granted, HandOver, Lost, Overdue, Refused, StaleGive, Want
+from pyrepl.mailbox.tracker import LOST_S, Tracker, TrackerOptions
 from pyrepl.mailbox.tracker_states import Phase
 from pyrepl.mailbox.words import APART, Dot, Token
 
@@ -54,6 +54,31 @@ def test_t4_a_give_waits_for_what_its_sender_had_applied() -> None:
     assert mine.events() == [] and mine.boxes["box"].phase is Phase.ARRIVING
     mine.applied({"a": 905, "c": 44}, 1.7)
     assert Granted("box", "m1", Token(4, 1)) in mine.events()
+
+
+def test_t4_what_a_give_waits_for_is_looked_for_while_locks_wait_and_given_up_by_the_root() -> None:
+    mine, root = tracker("b"), tracker("a")
+    mine.give("box", Token(4, 1), (Dot("c", 44),), 0.0)
+    mine.tick(LOST_S)
+    assert mine.events() == [] and mine.next_deadline() == float("inf"), "nobody here waits for it"
+    mine.lock("box", "m1", 1.0)
+    assert mine.next_deadline() == LOST_S
+    mine.tick(LOST_S)
+    assert mine.events() == [Overdue("box", (Dot("c", 44),))]
+    mine.tick(LOST_S + 1.0)
+    assert mine.events() == []
+    mine.cannot_come("box")
+    [ask] = mine.events()
+    assert isinstance(ask, AskFor) and ask.peer == "a"
+    root.lock("box", "m9", 0.0)
+    root.take("box", Want("b", 1), Token(4, 0), 0.0)
+    root.unlock("box", "m9", 0.0)
+    root.events()
+    root.take("box", Want(ask.wanted_by, ask.hops), Token(4, 0), LOST_S)
+    assert Lost("box") in root.events()
+    root.give("box", Token(4, 9), (Dot("c", 44),), LOST_S)
+    root.cannot_come("box")
+    assert Lost("box") in root.events()
 
 
 def test_t4_a_give_of_no_higher_token_or_another_epoch_is_void() -> None:
