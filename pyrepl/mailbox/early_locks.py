@@ -1,9 +1,9 @@
 """LOCKs that come too early: where sides that were apart have met again, and not all has come yet.
 
-When messages come that were saved apart, the next UID of their mailbox lies in another block, and whoever gives out
-UIDs goes on above that block. But the messages may come one portion after the other, and of those that come behind such
-a UID each has to get another. So a LOCK of such a mailbox waits until all is applied that linked members had, for
-PATIENCE_S at most.
+When messages come that were saved apart, or under a master of an older epoch, the next UID of their mailbox is one of
+those that others give out, and whoever gives out UIDs goes on above these. But the messages may come one portion after
+the other, and of those that come behind such a UID each has to get another. So a LOCK of such a mailbox waits until all
+is applied that linked members had, for PATIENCE_S at most.
 
 Not here: the blocks (uids.py), and who gets a LOCK that does not wait any more (tracker.py).
 """

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Final, NamedTuple, final
 
 from pyrepl.mailbox.answers import Ok, Reason
-from pyrepl.mailbox.core import Core
+from pyrepl.mailbox.core import NO_TOKEN, Core
 from pyrepl.mailbox.early_locks import Early, EarlyLocks
 from pyrepl.mailbox.journal_ops import by_guid
 from pyrepl.mailbox.mastership import (
@@ -46,6 +46,14 @@ class MasteringOptions(NamedTuple):
     gap: int = 100_000
 
 
+class _Giving(NamedTuple):
+    """A GIVE: who said it, with which tag, and which UID it would give out next."""
+
+    peer: str
+    tag: str
+    uid: int
+
+
 @final
 class Mastering:
     """This node's masterships. `on_lock` is told of each LOCK that was granted or refused."""
@@ -68,8 +76,8 @@ class Mastering:
         self._gave = 0
         self._gives: dict[str, tuple[str, Token]] = {}
         """Tag of a GIVE that was not answered yet -> its mailbox and token."""
-        self._arriving: dict[str, tuple[str, str]] = {}
-        """Mailbox that was given to us and has not arrived -> whom to answer."""
+        self._arriving: dict[str, _Giving] = {}
+        """Mailbox that was given to us and has not arrived -> by whom."""
         self._has_gap = False
         """The takeover was from somebody who could not clear."""
         self._ready_by = float("inf")
@@ -91,15 +99,31 @@ class Mastering:
     def first_uid(self, box: BoxRow, token: Token) -> int:
         """The first UID that may be given out under a token."""
         place = self.members.place(self.core.name) if token.term == APART else MASTER
-        uid = self.blocks.first(self.core.merger.least_uid(box), place)
+        uid = self.blocks.first(self._least_uid(box, token), place)
         self._tell_left(box, uid)
         return uid
 
-    def some_uids(self, box: BoxRow, count: int) -> list[int]:
-        """The next `count` UIDs that a master may give out, or as many as are left."""
-        uids = self.blocks.some(self.core.merger.least_uid(box), MASTER, count)
+    def some_uids(self, box: BoxRow, token: Token, count: int) -> list[int]:
+        """The next `count` UIDs that a master may give out under a token, or as many as are left."""
+        uids = self.blocks.some(self._least_uid(box, token), MASTER, count)
         self._tell_left(box, uids[-1] if uids else NO_UID)
         return uids
+
+    def _least_uid(self, box: BoxRow, token: Token) -> int:
+        """The lowest UID that nobody else has given out, as far as can be known. If `box` has a next UID above that of
+        its row, those up to there are given out under this token already."""
+        least = self.core.merger.least_uid(box)
+        if token.term == APART or not self._is_behind_others(box.guid, token.epoch):
+            return least
+        row = self.core.rows.box(box.guid)
+        is_own = row is not None and least > self.core.merger.least_uid(row)
+        return least if is_own else self.blocks.takeover(least, token.epoch)
+
+    def _is_behind_others(self, box: str, epoch: int) -> bool:
+        """Did the highest UID of a mailbox come from a master of an older epoch, and later than the mastership? That
+        master may have given out more, of which nobody told yet."""
+        given_by = self.core.merger.given_by.get(box)
+        return given_by is not None and given_by.epoch < epoch and given_by.term != APART
 
     def _tell_left(self, box: BoxRow, uid: int) -> None:
         """Once, when few are left behind this UID of a mailbox, and when none is."""
@@ -128,9 +152,10 @@ class Mastering:
         self.follow_up(now)
 
     def _has_left_block(self, box: BoxRow) -> bool:
-        """Is the next UID in a block of which this node gives out none now?"""
+        """Is the next UID one of those that others give out?"""
         place = self.members.place(self.core.name) if self.tracker.is_apart else MASTER
-        return self.blocks.place(self.core.merger.least_uid(box)) != place
+        is_behind = place == MASTER and self._is_behind_others(box.guid, self.tracker.epoch)
+        return is_behind or self.blocks.place(self.core.merger.least_uid(box)) != place
 
     def unlock(self, box: str, lock: str, now: float) -> None:
         self._early.drop(lock)
@@ -168,7 +193,7 @@ class Mastering:
         if is_new or (mine.phase is Phase.ARRIVING and mine.token == give.token):
             # Only what has arrived is kept and answered: a restart forgets what had to be applied first, and the
             # sender, who was not answered, says it again.
-            self._arriving[box.guid] = (peer, tag)
+            self._arriving[box.guid] = _Giving(peer, tag, give.uid)
             self.tracker.applied(self.core.causal.held, now)
         else:
             self.core.send(peer, Ok(token=give.token), tag)
@@ -328,8 +353,8 @@ class Mastering:
         it has it? What is only slow is waited for, or its messages would come behind the UIDs of a new master, and get
         other ones."""
         up = {peer.name: peer.held for peer in self.core.peers.values() if peer.is_up}
-        giver, _ = self._arriving.get(event.box, ("", ""))
-        return giver in up or all(
+        giving = self._arriving.get(event.box)
+        return (giving is not None and giving.peer in up) or all(
             node_of(dot.origin) in up or any(held.get(dot.origin, 0) >= dot.seq for held in up.values())
             for dot in event.needs
         )
@@ -372,12 +397,26 @@ class Mastering:
         box = self._box(event.box)
         is_takeover = box.token.epoch < event.token.epoch and event.token.term == 0
         self.core.rows.put_box(box._replace(token=event.token, holder=self.core.name, unconfirmed=False))
-        if event.box in self._arriving:
-            giver, tag = self._arriving.pop(event.box)
+        giving = self._arriving.pop(event.box, None)
+        if giving is not None:
             self.core.count(Counted.MOVE)
-            self.core.send(giver, Ok(token=event.token), tag)
+            self.core.send(giving.peer, Ok(token=event.token), giving.tag)
+        self._review_given(box, event.token, giving)
         if is_takeover and self._has_gap:
             self.core.pass_uids(box, self.blocks.takeover(box.uidnext, event.token.epoch) - 1, event.token)
+
+    def _review_given(self, box: BoxRow, token: Token, giving: _Giving | None) -> None:
+        """The mastership came: all is known here that was given out in older epochs, or the root has left room for it.
+        If not, messages of these came to the giver or to us alone, or before a restart as the master."""
+        given_by = self.core.merger.given_by
+        was_ours = giving is None and box.token == token and box.holder == self.core.name
+        highest = self.core.rows.message_at(box.guid, box.uidnext - 1) if was_ours else None
+        if giving is not None and giving.uid != self.blocks.first(self.core.merger.least_uid(box), MASTER):
+            given_by[box.guid] = NO_TOKEN
+        elif highest is not None and highest.token.epoch:
+            given_by[box.guid] = highest.token
+        else:
+            given_by.pop(box.guid, None)
 
     def _called(self, guid: str) -> str:
         box = self._box(guid)

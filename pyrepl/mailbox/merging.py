@@ -89,6 +89,8 @@ class Merger:
         self.name: Final = name
         self.kept: Final[dict[str, dict[str, Stored]]] = {}
         """Mailbox -> message, where clients have seen it and the op that brought it is to come again."""
+        self.given_by: Final[dict[str, Token]] = {}
+        """Mailbox -> under which token its highest UID was given out, of those that came since the mastership did."""
 
     def least_uid(self, box: BoxRow) -> int:
         """The lowest UID that no client has seen, nor one above."""
@@ -165,7 +167,7 @@ class Merger:
         before, place = view(self.rows, user) if box.deleted else None, len(effects.works)
         known = self.rows.message(row.box, row.guid)
         if known is None and (text is None or not self.not_killed(row.box, row.guid, row.dots)):
-            self._may_place(row.box, row.guid, row.uid, Effects())
+            self._may_place(row.box, row.guid, row.uid, row.token, Effects())
             self._let_go(row.box, row.guid)
             self._bury(row)
             # A crash may have left it in the store, from when the op came for the first time.
@@ -209,7 +211,7 @@ class Merger:
     def _add(self, user: str, row: MessageRow, text: Text | None, effects: Effects, *, by_op: bool) -> None:
         left = self._left(row.box, row.guid)
         before = row.set_flags() if by_op and left is not None and not left.is_unsure else None
-        uid, shown = self._give(row.box, row.guid, row.uid, effects)
+        uid, shown = self._give(row.box, row.guid, row.uid, row.token, effects)
         gone = self.rows.gone(row.box, row.guid)
         if gone is not None:
             row = row._replace(flags=merged(gone.flags, row.flags), modseq=max(row.modseq, gone.modseq))
@@ -217,11 +219,11 @@ class Merger:
         what = (row.set_flags(), row.received, row.size, (text or NO_TEXT).name, row.dots[0], before)
         effects.works.append(AddMessage(user, row.box, row.guid, shown, *what))
 
-    def _give(self, guid: str, message: str, uid: int, effects: Effects) -> tuple[int, int]:
+    def _give(self, guid: str, message: str, uid: int, token: Token, effects: Effects) -> tuple[int, int]:
         """The UID that a message gets, and the one under which the store shows it: after a crash, an op that comes
         again does not move its message back from where clients have seen it. Both `UNPLACED` if it may not have it."""
         left = self._left(guid, message)
-        if not self._may_place(guid, message, uid, effects):
+        if not self._may_place(guid, message, uid, token, effects):
             return UNPLACED, UNPLACED
         return uid, uid if left is None else max(uid, left.uid)
 
@@ -229,8 +231,9 @@ class Merger:
         """Where a crash left a message of this mailbox, while the op that brought it is to come again."""
         return self.kept.get(guid, {}).get(message)
 
-    def _may_place(self, guid: str, message: str, uid: int, effects: Effects) -> bool:
-        """May a message get this UID here? Not below one that clients may have seen."""
+    def _may_place(self, guid: str, message: str, uid: int, token: Token, effects: Effects) -> bool:
+        """May a message get this UID here, which was given out under this token? Not below one that clients may have
+        seen."""
         box = self.rows.box(guid)
         assert box is not None
         was_seen = self._left(guid, message)
@@ -239,12 +242,18 @@ class Merger:
         is_its_own = was_seen is not None and was_seen.uid >= uid
         if uid >= (box.uidnext if is_its_own else self.least_uid(box)):
             self.rows.put_box(box._replace(uidnext=uid + 1))
+            self._was_given_by(guid, token)
             return True
         effects.unplaced.add(guid)
         other = self.rows.message_at(guid, uid)
         if other is not None and other.guid != message:
             effects.burned.append((guid, uid))
         return False
+
+    def _was_given_by(self, guid: str, token: Token) -> None:
+        """The highest UID of a mailbox came under this token; none is of an epoch if it was only passed."""
+        if token.epoch:
+            self.given_by[guid] = token
 
     def let_go_passed(self, has: Callable[[Dot], bool]) -> list[Work]:
         """The ops of which `has` is true do not come again. A message that a crash left, and that one of them brought,
@@ -296,7 +305,7 @@ class Merger:
         if row.uid == uid:
             self.rows.put_message(row._replace(token=token))
             return
-        placed, shown = self._give(row.box, row.guid, uid, effects)
+        placed, shown = self._give(row.box, row.guid, uid, token, effects)
         self.rows.put_message(row._replace(uid=placed, token=max(token, row.token)))
         if placed != row.uid:
             effects.works.append(MoveMessage(user, row.box, row.guid, shown, row.set_flags()))
@@ -311,6 +320,7 @@ class Merger:
         assert passed is not None
         if op.to and op.to[-1][1] >= passed.uidnext:
             self.rows.put_box(passed._replace(uidnext=op.to[-1][1] + 1))
+            self._was_given_by(box.guid, token)
         self._touch(box, op, op.guids, effects)
 
     def _store(self, box: BoxRow, op: Store, effects: Effects) -> None:

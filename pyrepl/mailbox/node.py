@@ -377,7 +377,7 @@ class Node:
             return
         if box is None or not rows:
             return
-        uids = self.mastering.some_uids(box, len(rows))
+        uids = self.mastering.some_uids(box, token, len(rows))
         if not uids:
             return
         rows = rows[: len(uids)]

@@ -9,7 +9,9 @@ A message may get a UID only at or above the next one of each node, as a client 
 too late for that is *unplaced*, and gets another UID by the next mastership (RENUMBER).
 
 A root that takes over from one who could not clear begins where its epoch says: a block is divided among epochs. So two
-roots that know nothing of each other's messages give out different UIDs, whatever each knows of older ones.
+roots that know nothing of each other's messages give out different UIDs, whatever each knows of older ones. And when
+messages of an older epoch come to who has the mastership, it does not go on behind the highest of them, where there may
+be more that nobody told of yet, but where its own epoch says again.
 """
 
 from __future__ import annotations
@@ -58,6 +60,12 @@ class UidBlocks:
         block = uidnext // self.gap
         return min(uidnext + (place - block) % self._count * self.gap, NO_UID)
 
+    def are_apart(self, one: int, other: int) -> bool:
+        """Are these UIDs of different places, or of different epochs' parts of the blocks of masters?"""
+        if MASTER not in (self.place(one), self.place(other)):
+            return self.place(one) != self.place(other)
+        return one // self.gap != other // self.gap or self._part(one) != self._part(other)
+
     def some(self, uidnext: int, place: int, count: int) -> list[int]:
         """The next `count` of them, or as many as are left."""
         found: list[int] = []
@@ -73,6 +81,9 @@ class UidBlocks:
     def room(self) -> int:
         """How many UIDs a takeover leaves at the least for what nobody heard of."""
         return max(1, self.gap // TAKEOVER_PART)
+
+    def _part(self, uid: int) -> int:
+        return uid % self.gap // (2 * self.room)
 
     def takeover(self, uidnext: int, epoch: int) -> int:
         """The first UID of a root that takes over in `epoch` from one who could not clear, and knows `uidnext`.

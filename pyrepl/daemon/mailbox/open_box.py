@@ -388,7 +388,7 @@ class OpenBox:
     def _keep_out(self, before: int) -> None:
         """A Dovecot that is let in gives out no UIDs of others, whose messages came; `before`: the next UID before."""
         blocks, now = self._blocks, self.next_uid
-        if blocks and blocks.place(before) != blocks.place(now) and not self._lock.is_shut(self.folder):
+        if blocks and blocks.are_apart(before, now) and not self._lock.is_shut(self.folder):
             self._lock.keep(self.folder)
 
     def _perform_portion(self, works: Sequence[BoxWork], find_text: FindText) -> list[Result]:

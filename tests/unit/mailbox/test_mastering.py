@@ -6,7 +6,7 @@ import pytest
 
 from pyrepl.mailbox.journal_ops import by_guid
 from pyrepl.mailbox.uids import MASTER
-from pyrepl.mailbox.verbs import Give, Take
+from pyrepl.mailbox.verbs import Give, Save, Take
 from pyrepl.mailbox.words import Dot, Token
 from tests.scenario.mailbox.cluster import ready, save
 
@@ -114,6 +114,47 @@ def test_takeovers_behind_uids_given_out_apart_give_out_different_ones() -> None
     cluster.run(12.0)
     cluster.say("m1>a 1 LOCK alice INBOX")
     assert f"a>m1 1 OK uid={first // 100_000 * 100_000 + 6000}" in cluster.said(), "behind what was given out apart"
+
+
+@pytest.mark.parametrize("restarts", [False, True])
+def test_behind_messages_of_an_older_epoch_that_come_late_a_master_goes_on_where_its_own_epoch_says(
+    restarts: bool,
+) -> None:
+    """Who gave these out may have given out more behind them, which nobody told of yet."""
+    cluster = ready("abc")
+    cluster.crash("a")
+    cluster.say("m3>c 1 LOCK alice INBOX")
+    cluster.run(9.0)
+    cluster.say("m3>c 2 UNLOCK alice INBOX")
+    [box] = cluster.rows["c"].boxes("alice")
+    assert box.token.epoch == 2 and box.holder == "c"
+    late = Save(user="alice", box=by_guid(box), uid=404_001, guid="G9", size=4, received=1, modseq=50)
+    op = late.replaced(token=Token(1, 7), at=Dot("a", cluster.rows["c"].held().get("a", 0) + 1))
+    cluster.nodes["c"].hear("b", "*", op, "text", cluster.now)
+    cluster._after("c")
+    if restarts:
+        cluster.crash("c")
+        cluster.start("c")
+        cluster.run(1.5)
+    uid = cluster.nodes["c"].mastering.blocks.takeover(404_002, 2)
+    assert uid > 404_002
+    for number in range(2):
+        cluster.say(f"m3>c s{number} SAVE alice INBOX " + save(f"G{number}"))
+        cluster.run(4.0)
+    uids = {row.guid: row.uid for row in cluster.rows["c"].messages(box.guid)}
+    assert uids == {"G9": 404_001, "G0": uid, "G1": uid + 1}
+
+
+def test_a_mailbox_whose_giver_knew_less_than_we_do_goes_on_behind_neither() -> None:
+    cluster = ready("abc")
+    cluster.say("m2>b 1 SAVE alice INBOX " + save("G1"))
+    node, [box] = cluster.nodes["c"], cluster.rows["c"].boxes("alice")
+    give = Give(user="alice", box=by_guid(box), token=Token(1, 9), uid=404_003, modseq=9, held=())
+    node.hear("b", "g9", give, "", cluster.now)
+    cluster._after("c")
+    [box] = cluster.rows["c"].boxes("alice")
+    assert box.token == Token(1, 9)
+    assert node.mastering.first_uid(box, box.token) == node.mastering.blocks.takeover(2, 1)
 
 
 def test_a_root_that_all_have_cleared_for_goes_on_without_a_gap() -> None:

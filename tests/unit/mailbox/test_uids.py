@@ -16,6 +16,13 @@ def test_a_master_goes_on_and_others_leave_a_gap() -> None:
     assert [blocks.place(uid) for uid in (1, 99_999, 100_000, 299_999, 300_000)] == [MASTER, MASTER, 1, 2, MASTER]
 
 
+def test_uids_of_others_are_told_by_their_blocks_and_by_the_parts_of_epochs() -> None:
+    blocks = UidBlocks(100_000, 2)
+    assert not blocks.are_apart(1, 1999) and not blocks.are_apart(100_001, 199_999)
+    assert blocks.are_apart(1, 2000) and blocks.are_apart(1, 300_001), "parts of other epochs"
+    assert blocks.are_apart(1, 100_001) and blocks.are_apart(100_001, 200_001)
+
+
 def test_a_takeover_begins_at_the_place_of_its_epoch() -> None:
     blocks = UidBlocks(100_000, 2)
     assert [blocks.takeover(51, epoch) for epoch in (1, 2, 49, 50, 51)] == [2000, 4000, 98_000, 300_000, 2000]

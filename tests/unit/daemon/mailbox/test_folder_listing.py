@@ -40,7 +40,7 @@ from tests.unit.daemon.mailbox.store_rig import (
 )
 
 LOCK = b"/dovecot-uidlist.lock"
-BLOCKS = UidBlocks(100, 2)
+BLOCKS = UidBlocks(100_000, 2)
 
 
 class Told:
