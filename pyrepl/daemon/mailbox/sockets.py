@@ -145,6 +145,12 @@ class TalkSocket:
         """End at once."""
         self._lose("")
 
+    def cut(self) -> None:
+        """As `abort`, for an end that does not read: it is told so at once."""
+        if not self._is_lost:
+            self._wire.reset()
+        self._lose("")
+
     # What the epoll tells
 
     def on_readable(self) -> None:

@@ -167,7 +167,7 @@ class TalkConn:
 
     def tick(self, now: float) -> None:
         if self._close_by is not None and now >= self._close_by:
-            self.transport.abort()
+            self.transport.cut()
         if self._is_paused:
             self.talk.is_unread(now)
         self.talk.tick(now)

@@ -17,6 +17,7 @@ The rules that let the same code serve both kinds:
 from __future__ import annotations
 
 import socket
+import struct
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any
@@ -105,6 +106,12 @@ class Wire:
         with suppress(OSError):
             # Of the plain socket: the method of an SSLSocket would take the encryption off our own end.
             socket.socket.shutdown(self._sock, socket.SHUT_RDWR)
+
+    def reset(self) -> None:
+        """Have `close` end the connection at once, whatever is still to be sent: a peer that reads nothing would not
+        hear of the end for minutes (SO_LINGER). Without effect on a unix socket, and on one that is broken."""
+        with suppress(OSError):
+            self._sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
 
     def close(self) -> None:
         """Give the descriptor back; harmless when that was done."""

@@ -72,7 +72,7 @@ def _gap_forgotten(patch: pytest.MonkeyPatch) -> None:
 def _renumber_below(patch: pytest.MonkeyPatch) -> None:
     """A UID is given below what clients have seen."""
 
-    def may_place(self: Any, guid: str, message: str, uid: int, effects: Any) -> bool:
+    def may_place(self: Any, guid: str, message: str, uid: int, token: Any, effects: Any) -> bool:
         box = self.rows.box(guid)
         self.rows.put_box(box._replace(uidnext=max(box.uidnext, uid + 1)))
         return uid != UNPLACED

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import socket
+from contextlib import suppress
 from typing import Any
+
+import pytest
 
 from pyrepl.daemon.mailbox.sockets import Sockets, TalkSocket
 from pyrepl.daemon.wires.plain_wire import PlainWire
@@ -88,6 +91,27 @@ async def test_reading_stops_while_it_is_not_wanted() -> None:
     ours.write([b"late"])
     ours.read_on(False)
     await until(lambda: conn.lost)
+    sockets.close()
+
+
+@in_loop
+async def test_an_end_that_reads_nothing_is_told_at_once_that_it_was_cut() -> None:
+    """Else its system would ask for minutes whether there is room for what it has to send."""
+    sockets, conn = Sockets(), Conn()
+    with socket.create_server(("127.0.0.1", 0)) as port, socket.create_connection(port.getsockname()) as theirs:
+        ours = sockets.add(PlainWire(port.accept()[0]), conn)
+        theirs.setblocking(False)
+        ours.read_on(False)
+        ours.write([bytes(10_000_000)])
+        with suppress(BlockingIOError):
+            while theirs.send(bytes(1 << 20)):
+                pass
+        assert ours.unsent
+        ours.cut()
+        ours.cut()
+        await until(lambda: conn.lost == [""])
+        with pytest.raises(ConnectionResetError):
+            theirs.send(b"x")
     sockets.close()
 
 
