@@ -19,6 +19,8 @@ from typing import Final, Protocol, final
 from pyrepl.daemon.wires.wire import Wire
 
 READ_BYTES: Final = 256 * 1024
+MOST_UNTAKEN_BYTES: Final = 128 * 1024
+"""Where the system holds more that was written, the other end does not read."""
 _MOST_EVENTS: Final = 64
 _MOST_PIECES: Final = 512
 
@@ -114,6 +116,7 @@ class TalkSocket:
         self._waiting: Final[deque[bytes | memoryview]] = deque()
         self._is_reading = True
         self._is_closing = False
+        self._waits_for_cut = False
         self._is_lost = False
         self._hears = True
         """Does the other end take what is written?"""
@@ -141,13 +144,22 @@ class TalkSocket:
             self._is_reading = False
             self._watch() if self._waiting else self._lose("")
 
+    def close_if_read(self) -> None:
+        """As `close`, but while the other end has much to read it stays open, until it is cut."""
+        if not self._is_lost and self._wire.untaken() > MOST_UNTAKEN_BYTES:
+            self._is_closing = self._waits_for_cut = True
+            self._is_reading = False
+            self._watch()
+        else:
+            self.close()
+
     def abort(self) -> None:
         """End at once."""
         self._lose("")
 
     def cut(self) -> None:
-        """As `abort`, for an end that does not read: it is told so at once."""
-        if not self._is_lost:
+        """As `abort`; an end that has not read everything is told at once."""
+        if not self._is_lost and (self._waiting or self._wire.untaken()):
             self._wire.reset()
         self._lose("")
 
@@ -194,7 +206,7 @@ class TalkSocket:
             if not size:
                 break
             self._sent(size)
-        if self._is_closing and not self._waiting:
+        if self._is_closing and not self._waiting and not self._waits_for_cut:
             self._lose("")
         self._watch()
 

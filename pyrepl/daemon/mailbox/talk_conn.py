@@ -275,7 +275,7 @@ class TalkConn:
     def _end(self, lost: Lost) -> None:
         """It is over: what came half is dropped, what came whole is still handed on."""
         self._close_by = self._owner.now() + LINGER_S
-        self.transport.close()
+        self.transport.close_if_read()
         if self._queue and not self._queue[-1].is_all_here:
             half = self._queue.pop().coming
             assert half is not None

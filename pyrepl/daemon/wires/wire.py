@@ -16,8 +16,11 @@ The rules that let the same code serve both kinds:
 
 from __future__ import annotations
 
+import fcntl
 import socket
 import struct
+import sys
+import termios
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any
@@ -106,6 +109,10 @@ class Wire:
         with suppress(OSError):
             # Of the plain socket: the method of an SSLSocket would take the encryption off our own end.
             socket.socket.shutdown(self._sock, socket.SHUT_RDWR)
+
+    def untaken(self) -> int:
+        """How many bytes that were sent the peer's system has not taken yet (SIOCOUTQ)."""
+        return int.from_bytes(fcntl.ioctl(self.fd, termios.TIOCOUTQ, bytes(4)), sys.byteorder)
 
     def reset(self) -> None:
         """Have `close` end the connection at once, whatever is still to be sent: a peer that reads nothing would not

@@ -94,24 +94,41 @@ async def test_reading_stops_while_it_is_not_wanted() -> None:
     sockets.close()
 
 
+@pytest.mark.parametrize(("size", "waits"), [(1 << 20, False), (10_000_000, True)])
 @in_loop
-async def test_an_end_that_reads_nothing_is_told_at_once_that_it_was_cut() -> None:
+async def test_an_end_that_reads_nothing_is_told_at_once_that_it_was_cut(size: int, waits: bool) -> None:
     """Else its system would ask for minutes whether there is room for what it has to send."""
     sockets, conn = Sockets(), Conn()
     with socket.create_server(("127.0.0.1", 0)) as port, socket.create_connection(port.getsockname()) as theirs:
         ours = sockets.add(PlainWire(port.accept()[0]), conn)
         theirs.setblocking(False)
         ours.read_on(False)
-        ours.write([bytes(10_000_000)])
+        ours.write([bytes(size)])
         with suppress(BlockingIOError):
             while theirs.send(bytes(1 << 20)):
                 pass
-        assert ours.unsent
+        assert ours.unsent if waits else not ours.unsent
+        ours.close_if_read()
+        await asyncio.sleep(0.02)
+        assert conn.lost == []
         ours.cut()
         ours.cut()
         await until(lambda: conn.lost == [""])
         with pytest.raises(ConnectionResetError):
             theirs.send(b"x")
+    sockets.close()
+
+
+@in_loop
+async def test_an_end_that_has_read_nearly_everything_is_waited_for_no_longer() -> None:
+    sockets, conn = Sockets(), Conn()
+    with socket.create_server(("127.0.0.1", 0)) as port, socket.create_connection(port.getsockname()) as theirs:
+        ours = sockets.add(PlainWire(port.accept()[0]), conn)
+        theirs.setblocking(False)
+        ours.write([b"the last line"])
+        ours.close_if_read()
+        await until(lambda: conn.lost == [""])
+        assert await all_of(theirs) == b"the last line"
     sockets.close()
 
 
