@@ -54,7 +54,8 @@ class EarlyLocks:
             # What was awaited long ago, by LOCKs that have ended since, says nothing of what is to come now.
             awaited = self._all_told(now)
         if self._has_come(awaited, now):
-            self._awaited.pop(early.box, None)
+            if all(other.box != early.box for other in self._locks.values()):
+                self._awaited.pop(early.box, None)
             return False
         self._awaited[early.box] = awaited
         self._locks[early.lock] = early

@@ -58,3 +58,11 @@ def test_patience_that_ended_with_its_lock_counts_for_who_asks_soon_again_and_no
         locks.drop(box)
     assert not locks.keep(Early("soon", "again", 20.0), PATIENCE_S + 0.1)
     assert locks.keep(Early("late", "again", 20.0), 2 * PATIENCE_S)
+
+
+def test_a_lock_that_finds_all_there_goes_before_one_that_waited_and_ends_its_waiting() -> None:
+    core, locks = rig(b=2)
+    assert locks.keep(LOCK, 0.0)
+    core.causal.held["b"] = 2
+    assert not locks.keep(LATER, 1.0)
+    assert locks.next_deadline() == PATIENCE_S and locks.due(1.0) == [LOCK] and locks.due(PATIENCE_S) == []
