@@ -47,8 +47,8 @@ class EarlyLocks:
         self._awaited: Final[dict[str, _Awaited]] = {}
 
     def keep(self, early: Early, now: float) -> bool:
-        """Has this LOCK to wait? It is kept here then. To be asked where the next UID is in another block than who gets
-        the LOCK gives out."""
+        """Has this LOCK to wait? It is kept here then. To be asked where the next UID is one that others give
+        out."""
         awaited = self._awaited.get(early.box)
         if awaited is None or now >= awaited.until + PATIENCE_S:
             # What was awaited long ago, by LOCKs that have ended since, says nothing of what is to come now.

@@ -98,10 +98,13 @@ class Mastering:
 
     def first_uid(self, box: BoxRow, token: Token) -> int:
         """The first UID that may be given out under a token."""
-        place = self.members.place(self.core.name) if token.term == APART else MASTER
-        uid = self.blocks.first(self._least_uid(box, token), place)
+        uid = self._first_uid(box, token)
         self._tell_left(box, uid)
         return uid
+
+    def _first_uid(self, box: BoxRow, token: Token) -> int:
+        place = self.members.place(self.core.name) if token.term == APART else MASTER
+        return self.blocks.first(self._least_uid(box, token), place)
 
     def some_uids(self, box: BoxRow, token: Token, count: int) -> list[int]:
         """The next `count` UIDs that a master may give out under a token, or as many as are left."""
@@ -153,9 +156,8 @@ class Mastering:
 
     def _has_left_block(self, box: BoxRow) -> bool:
         """Is the next UID one of those that others give out?"""
-        place = self.members.place(self.core.name) if self.tracker.is_apart else MASTER
-        is_behind = place == MASTER and self._is_behind_others(box.guid, self.tracker.epoch)
-        return is_behind or self.blocks.place(self.core.merger.least_uid(box)) != place
+        token = Token(self.tracker.epoch, APART if self.tracker.is_apart else 0)
+        return self._first_uid(box, token) != self.core.merger.least_uid(box)
 
     def unlock(self, box: str, lock: str, now: float) -> None:
         self._early.drop(lock)

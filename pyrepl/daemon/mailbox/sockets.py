@@ -142,16 +142,12 @@ class TalkSocket:
         if not self._is_closing:
             self._is_closing = True
             self._is_reading = False
-            self._watch() if self._waiting else self._lose("")
+            self._watch() if self._waiting or self._waits_for_cut else self._lose("")
 
     def close_if_read(self) -> None:
         """As `close`, but while the other end has much to read it stays open, until it is cut."""
-        if not self._is_lost and self._wire.untaken() > MOST_UNTAKEN_BYTES:
-            self._is_closing = self._waits_for_cut = True
-            self._is_reading = False
-            self._watch()
-        else:
-            self.close()
+        self._waits_for_cut = not self._is_lost and self._wire.untaken() > MOST_UNTAKEN_BYTES
+        self.close()
 
     def abort(self) -> None:
         """End at once."""
