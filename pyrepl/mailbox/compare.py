@@ -46,7 +46,7 @@ class FoundBox(NamedTuple):
     told last, and `gone` those that went. `unsure`: something may be so only for a moment, and was not told: who looks
     again under the lock knows. `untold`: messages of which nothing is told, as works on them are under way. `next_uid`:
     clients of a mail program may have seen all UIDs below, those of messages too that went before it was looked; 0 if
-    that is not known."""
+    that is not known. `is_held`: a mail program had the lock when it was looked without it."""
 
     messages: tuple[Found, ...]
     keywords: frozenset[str] | None = frozenset()
@@ -56,6 +56,7 @@ class FoundBox(NamedTuple):
     unsure: bool = False
     untold: frozenset[str] = frozenset()
     next_uid: int = 0
+    is_held: bool = False
 
 
 class Difference(NamedTuple):

@@ -16,6 +16,10 @@ from typing import Final, NamedTuple, final
 from pyrepl.machines import Table
 from pyrepl.mailbox.compare import FoundBox
 
+HELD_S: Final = 0.5
+"""A Dovecot that holds the lock for so long may be dead, which nothing tells. Another Dovecot overrides that lock two
+seconds after it was taken, and trusts the index that was left (uidlist_lock.py): this node is to be first."""
+
 
 class GateState(enum.StrEnum):
     """How the gate of one mailbox stands."""
@@ -114,11 +118,13 @@ class GateResult(NamedTuple):
 
 
 class Seen(NamedTuple):
-    """What the file system told of one mailbox: somebody reads its lock file, released it, or brought mail."""
+    """What the file system told of one mailbox: somebody reads its lock file, released it, brought mail, or holds the
+    lock for HELD_S already."""
 
     reads: bool = False
     released: bool = False
     brought: bool = False
+    holds: bool = False
 
 
 @final

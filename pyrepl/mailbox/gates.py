@@ -30,7 +30,7 @@ from pyrepl.mailbox.boxes import is_visible, view
 from pyrepl.mailbox.codec import UNTAGGED
 from pyrepl.mailbox.compare import Difference, FoundBox, difference
 from pyrepl.mailbox.core import Core
-from pyrepl.mailbox.gate_states import Gate, GateOrder, GateResult, GateState, GateTrigger, GateWork, Seen
+from pyrepl.mailbox.gate_states import HELD_S, Gate, GateOrder, GateResult, GateState, GateTrigger, GateWork, Seen
 from pyrepl.mailbox.journal_ops import by_guid
 from pyrepl.mailbox.mastering import Mastering
 from pyrepl.mailbox.rows import BoxRow
@@ -146,7 +146,9 @@ class Gates:
             gate.has_changed |= seen.brought
         elif gate.state is GateState.WANTED:
             gate.has_changed |= seen.brought
-        elif gate.state in (GateState.OPEN, GateState.LOOKING, GateState.OPENING) and (seen.released or seen.brought):
+        if gate.state in (GateState.OPEN, GateState.LOOKING) and seen.holds:
+            gate.again_at = now
+        if gate.state in (GateState.OPEN, GateState.LOOKING, GateState.OPENING) and (seen.released or seen.brought):
             gate.idle_at = now + IDLE_S
             if seen.released:
                 # Who waited has come in, and is done.
@@ -252,6 +254,8 @@ class Gates:
         elif order.work is GateWork.GLANCE and result.found is not None and (gate.is_unsure or result.found.unlisted):
             # Mostly somebody is at it, and tells when it is done; but nobody may be.
             gate.again_at = now + BUSY_S
+        elif result.found is not None and result.found.is_held:
+            gate.again_at = min(gate.again_at, now + HELD_S)
 
     def _give_up(self, gate: Gate, now: float) -> None:
         """One that cannot be opened now is not to keep the mailbox from the other nodes meanwhile."""

@@ -1,11 +1,12 @@
-"""What the kernel tells of mailboxes that have a gate: somebody reads a lock file, released it, or brought mail; and of
-users: mailboxes came, went or were renamed, or other names are subscribed.
+"""What the kernel tells of mailboxes that have a gate: somebody reads a lock file, holds it for long, released it, or
+brought mail; and of users: mailboxes came, went or were renamed, or other names are subscribed.
 
 Two watches a mailbox, on its folder and on new/, and one a user, on the Maildir itself (with the layout fs, where the
 folders of mailboxes lie within each other, it is that of the mailboxes). A Dovecot that waits for a lock file reads it,
 again and again, to see whether its owner lives; one that has done something removes its own. This process never opens a
 lock file that is kept but to keep it, and gives its own another name before it removes them (uidlist_lock.py), so what
 is seen is Dovecot's. One that a dead Dovecot left counts as released when it is taken away.
+Nothing tells that its owner died: behind an open gate one that is there for a while is told of.
 
 Not here: what follows from it (pyrepl.mailbox.gates).
 """
@@ -24,7 +25,7 @@ from inotify_simple import INotify, flags
 from pyrepl.daemon.mailbox.message_files import NEW
 from pyrepl.daemon.mailbox.uidlist_file import NAME as LIST
 from pyrepl.daemon.mailbox.uidlist_lock import NAME, STALE
-from pyrepl.mailbox.gate_states import Seen
+from pyrepl.mailbox.gate_states import HELD_S, Seen
 
 WATCHES: Final = 2
 """For one mailbox."""
@@ -34,6 +35,7 @@ _LOCK: Final = NAME.decode()
 _STALE: Final = STALE.decode()
 # Plain numbers: an operation on the enum's members takes twenty times as long, for each event.
 _OPEN: Final = int(flags.OPEN)
+_CREATE: Final = int(flags.CREATE)
 _DELETE: Final = int(flags.DELETE)
 _ISDIR: Final = int(flags.ISDIR)
 _Q_OVERFLOW: Final = int(flags.Q_OVERFLOW)
@@ -43,6 +45,7 @@ _SAFELY: Final = int(flags.ONLYDIR | flags.DONT_FOLLOW)
 _COMING: Final = int(flags.CREATE | flags.MOVED_TO)
 _GOING: Final = int(flags.DELETE | flags.MOVED_FROM)
 _ITSELF: Final = int(flags.MOVE_SELF | flags.DELETE_SELF)
+_OPENED: Final = _CREATE | _DELETE | _SAFELY
 _NEW: Final = _COMING | _SAFELY
 _USER: Final = _COMING | _GOING | _ITSELF | _SAFELY
 _TELLING: Final = ("subscriptions", LIST.decode())
@@ -72,17 +75,27 @@ class GateWatch:
         self._loop.add_reader(self._epoll.fileno(), self._look)
         self._rest: asyncio.TimerHandle | None = None
         """Its end lets events of the kernel be heard again."""
+        self._open: Final[set[str]] = set()
+        """Mailboxes whose gates are open."""
+        self._held: Final[dict[str, float]] = {}
+        """One of these -> since when its lock is held, in seconds of the loop's clock."""
+        self._holding: asyncio.TimerHandle | None = None
+        """Its end tells of those that are held for HELD_S."""
 
     def follow(self, box: str, folder: bytes) -> None:
-        """Watch a mailbox; one that is watched already stays so. Raises OSError."""
+        """Watch a mailbox, whose gate is shut; one that is watched already stays so. Raises OSError."""
+        self._open.discard(box)
+        self._held.pop(box, None)
         self._boxes[self._added(folder, _OPEN | _DELETE | _SAFELY | _ADD)] = box
         self._new[self._added(folder + b"/" + NEW, _NEW)] = box
 
     def follow_open(self, folder: bytes) -> None:
         """A mailbox that is watched has an open gate: who reads its lock file is no news until it is watched again, and
         a Dovecot opens a dozen files there for each message. Raises OSError."""
-        watch = self._added(folder, _DELETE | _SAFELY | _ADD)
-        self._added(folder, _DELETE | _SAFELY | (_USER if watch in self._users else 0))
+        watch = self._added(folder, _OPENED | _ADD)
+        self._added(folder, _OPENED | (_USER if watch in self._users else 0))
+        if watch in self._boxes:
+            self._open.add(self._boxes[watch])
 
     def follow_user(self, user: str, folder: bytes) -> None:
         """Watch a folder in which mailboxes of a user come and go; one that is watched already stays so. Raises
@@ -118,6 +131,8 @@ class GateWatch:
 
     def close(self) -> None:
         self._end_rest()
+        if self._holding is not None:
+            self._holding.cancel()
         self._loop.remove_reader(self._epoll.fileno())
         self._epoll.close()
         self._inotify.close()
@@ -145,6 +160,7 @@ class GateWatch:
                 self._seen = dict.fromkeys(self._boxes.values(), Seen(True, True, True))
                 self._seen_users = set(self._users.values())
             elif event.mask & _IGNORED:
+                self._open.discard(self._boxes.get(event.wd, ""))
                 for watches in (self._boxes, self._new, self._users):
                     watches.pop(event.wd, None)
             else:
@@ -156,10 +172,31 @@ class GateWatch:
         elif wd in self._boxes and name == _LOCK and mask & _OPEN:
             self._see(self._boxes[wd], reads=True)
         elif wd in self._boxes and mask & _DELETE and (name == _LOCK or name.startswith(_STALE)):
+            self._held.pop(self._boxes[wd], None)
             self._see(self._boxes[wd], released=True)
+        elif wd in self._boxes and mask & _CREATE and name == _LOCK and self._boxes[wd] in self._open:
+            self._hold(self._boxes[wd])
         is_telling = (mask & _ISDIR or name in _TELLING) and mask & (_COMING | _GOING)
         if wd in self._users and (is_telling or mask & _ITSELF):
             self._seen_users.add(self._users[wd])
+
+    def _hold(self, box: str) -> None:
+        """Its lock was taken. One that this process took is told of as well, once, and is gone by then."""
+        self._held.setdefault(box, self._loop.time())
+        if self._holding is None:
+            self._holding = self._loop.call_later(HELD_S, self._tell_held)
+
+    def _tell_held(self) -> None:
+        self._read()
+        now, self._holding = self._loop.time(), None
+        for box, taken in list(self._held.items()):
+            if taken + HELD_S <= now:
+                self._held.pop(box, None)
+                self._see(box, holds=True)
+        if self._held:
+            self._holding = self._loop.call_at(min(self._held.values()) + HELD_S, self._tell_held)
+        if self._seen or self._seen_users:
+            self._wake()
 
     def _see(self, box: str, **what: bool) -> None:
         self._seen[box] = self._seen.get(box, _NOTHING)._replace(**what)

@@ -251,13 +251,13 @@ class OpenBox:
         missed = [entry.uid for entry in self._new_lines(told) if not self._messages.has(entry.base)]
         copied = [entry.uid for entry in self._copies()]
         messages = tuple(each for each in found.messages if each.uid < min((*missed, *copied), default=LAST_UID + 1))
-        is_unsure = bool(missed or copied or found.gone or unlisted & told.unlisted)
+        is_alive = self._lock.has_living_owner(self.folder)
+        # Whoever looks under the lock overrides a dead owner.
+        is_unsure = bool(missed or copied or found.gone or unlisted & told.unlisted) or is_alive is False
         if not is_unsure:
             self._tell(unlisted)
-        used = 0 if is_unsure else self._used_up_to
-        return found._replace(
-            messages=messages, unlisted=len(unlisted), gone=frozenset(), unsure=is_unsure, next_uid=used
-        )
+        found = found._replace(messages=messages, unlisted=len(unlisted), gone=frozenset(), unsure=is_unsure)
+        return found._replace(next_uid=0 if is_unsure else self._used_up_to, is_held=is_alive is True)
 
     def _is_current(self, told: _Told) -> bool:
         """Is it known what has changed since?"""

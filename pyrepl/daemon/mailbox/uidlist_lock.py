@@ -1,9 +1,9 @@
 """`dovecot-uidlist.lock`: who holds it may change a mailbox; Dovecot and pyrepl wait for each other by it.
 
 The file holds `<pid>:<hostname>` of its owner and is made with O_EXCL. An owner that is dead on this host is overridden
-at once, as Dovecot does; a file whose owner cannot be read for a second is what a power cut left. One of another host
-is what a Dovecot left that died before this host got its name: Maildirs are one host's alone. Nobody holds a lock for
-long, so one that stays the same for ten seconds is overridden.
+at once, as a Dovecot does two seconds later; a file whose owner cannot be read for a second is what a power cut left.
+One of another host is what a Dovecot left that died before this host got its name: Maildirs are one host's alone.
+Nobody holds a lock for long, so one that stays the same for ten seconds is overridden.
 
 With gates a mailbox's lock is kept while this node may give out no UIDs there (`shut`): the file then names the keeper,
 a process that outlives this one, and has a date by which it is known without being opened, since whoever opens it
@@ -139,6 +139,11 @@ class UidlistLock:
         """Is it kept? Raises OSError."""
         return self._is_kept(folder + b"/" + NAME)
 
+    def has_living_owner(self, folder: bytes) -> bool | None:
+        """Does the process live that holds it? None if nobody does, or the owner cannot be read."""
+        text = self._owner(folder + b"/" + NAME)
+        return not self._is_dead(text) if text else None
+
     def open(self, folder: bytes) -> None:
         """Keep it no longer. Raises OSError."""
         path = folder + b"/" + NAME
@@ -204,13 +209,30 @@ class UidlistLock:
 
     def _override(self, path: bytes, text: bytes, is_left: bool) -> bool:
         """Remove the lock of a dead owner, which is called `text`; was there one?"""
-        found = _OWNER.fullmatch(text)
         # A lock with our own name that we do not hold is that of a process that had our pid before us.
-        is_ours = text == self._text or is_left
-        if not is_ours and (found is None or found[2] != self._hostname or self._is_alive(int(found[1]))):
+        if text != self._text and not is_left and not self._is_dead(text):
             return False
+        self._void_index(path)
         self._take_away(path, text)
         return True
+
+    def _is_dead(self, text: bytes) -> bool:
+        """Is a lock that is called `text` one of a process of this host that is gone?"""
+        found = _OWNER.fullmatch(text)
+        return found is not None and found[2] == self._hostname and not self._is_alive(int(found[1]))
+
+    def _void_index(self, path: bytes) -> None:
+        """Let the next Dovecot read the list, whose date is another one then.
+
+        A Dovecot writes to its index first that it knows the list as it is now, by size and date, and then of the
+        message that it saved. Between the two it leaves, when it is killed, an index without the last line's message.
+        The next one believes it, does not read the list, and gives out that message's UID again; what reads the list
+        after that finds it broken, and one of the two messages gets another UID. Seen with Dovecot 2.3.19.
+        """
+        path = path.removesuffix(b".lock")
+        found = self._files.stat(path)
+        if found is not None:
+            self._files.set_mtime(path, found.mtime_ns // 1_000_000_000 + 1)
 
     def _take_away(self, path: bytes, text: bytes) -> None:
         """Remove the lock that was read as `text`. Others may remove it at the same time, and take it: so it gets a

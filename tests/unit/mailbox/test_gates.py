@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pyrepl.mailbox.compare import Found, FoundBox
 from pyrepl.mailbox.core import Missing
-from pyrepl.mailbox.gate_states import GateResult, GateState, GateWork, Seen
+from pyrepl.mailbox.gate_states import HELD_S, GateResult, GateState, GateWork, Seen
 from pyrepl.mailbox.gates import BUSY_S, CLIENT, ENTER_S, IDLE_S, MOST_WHOLE, RETRY_S
 from pyrepl.mailbox.sending import Notice
 from pyrepl.mailbox.store import Ended, MakeBox, MoveMessage, Outcome, RemoveBox, Result, Stored
@@ -98,6 +98,21 @@ def test_what_a_glance_cannot_tell_is_looked_at_under_the_lock() -> None:
     rig.gates.seen(GUID, RELEASED, rig.now)
     rig.settle()
     assert rig.orders[-1].work is GateWork.LOOK and not rig.gates.unlooked(0)
+
+
+def test_a_lock_that_is_held_for_long_is_looked_at_until_it_is_released_or_its_owner_is_dead() -> None:
+    rig = Rig()
+    rig.see(READS)
+    rig.found = mail(1)._replace(is_whole=False, is_held=True)
+    assert rig.see(Seen(holds=True)) == [GateWork.GLANCE]
+    assert rig.gates.next_deadline(rig.now) == rig.now + HELD_S
+    rig.now += HELD_S
+    rig.round()
+    [glance] = rig.round(GateResult(mail(1)._replace(is_whole=False, unsure=True)))
+    rig.now += BUSY_S
+    rig.round()
+    [look] = rig.round(GateResult(mail(1)))
+    assert (glance.work, look.work) == (GateWork.GLANCE, GateWork.LOOK)
 
 
 def test_a_file_without_a_line_is_looked_at_again_soon() -> None:

@@ -103,6 +103,32 @@ async def test_a_lock_file_that_a_dead_dovecot_left_counts_as_released(tmp_path:
 
 
 @in_loop
+async def test_a_lock_file_behind_an_open_gate_that_is_not_released_is_told_of(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(room, "HELD_S", 0.05)
+    rig = Rig(tmp_path)
+    folder = os.fsencode(tmp_path)
+    rig.path.write_bytes(b"1:host")
+    rig.take()
+    rig.path.unlink()
+    rig.take()
+    rig.watch.follow_open(folder)
+    rig.path.write_bytes(b"1:host")
+    await until(lambda: rig.take() == [(BOX, Seen(holds=True))], "it is told of")
+    rig.path.unlink()
+    assert rig.take() == [(BOX, Seen(released=True))]
+    rig.path.write_bytes(b"1:host")
+    rig.path.unlink()
+    rig.path.write_bytes(b"1:host")
+    rig.watch.follow(BOX, folder)
+    await asyncio.sleep(0.2)
+    [(_, seen)] = rig.take()
+    assert not seen.holds, "the gate is shut"
+    rig.watch.close()
+
+
+@in_loop
 async def test_new_mail_is_seen(tmp_path: Path) -> None:
     rig = Rig(tmp_path)
     rig.deliver()

@@ -325,3 +325,15 @@ def test_a_glance_tells_no_message_before_one_with_a_lower_uid(disk: ModelDisk, 
     disk.write_new(b"/box/cur/b:2,", b"x")
     glance = box.glance(Look(2))
     assert not glance.unsure and [each.uid for each in glance.messages] == [1, 2, 3]
+
+
+def test_a_glance_at_a_mailbox_whose_lock_a_dead_dovecot_left_is_unsure(disk: ModelDisk) -> None:
+    lock = UidlistLock(disk, b"host", lambda _: None, 2.0, lambda pid: pid == 1)
+    box = OpenBox(disk, b"/box", GUID, lock, Aside(disk, b"", GUID))
+    box.found(Look(1, True))
+    for owner, is_held in ((b"1:host", True), (b"2:host", False)):
+        disk.write_new(b"/box/dovecot-uidlist.lock", owner)
+        glance = box.glance(Look(1))
+        assert (glance.is_held, glance.unsure) == (is_held, not is_held)
+        disk.unlink(b"/box/dovecot-uidlist.lock")
+    assert not box.glance(Look(1)).is_held

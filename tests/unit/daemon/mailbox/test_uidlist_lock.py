@@ -8,6 +8,7 @@ import sys
 
 import pytest
 
+from pyrepl.daemon.mailbox.uidlist_file import NAME as LIST
 from pyrepl.daemon.mailbox.uidlist_lock import NAME, LockBusy, UidlistLock, is_alive_here
 from tests.unit.daemon.mailbox.model_disk import ModelDisk
 
@@ -91,6 +92,25 @@ def test_a_dead_owners_is_overridden_at_once(owner: bytes) -> None:
     rig = Rig(owner)
     rig.lock.take(FOLDER)
     assert rig.slept == 0
+
+
+def test_the_list_behind_a_dead_owners_lock_has_another_date() -> None:
+    """What a dead Dovecot's index says of the list as it is now is not believed by the next one."""
+    rig = Rig(b"2:host")
+    rig.disk.write_new(FOLDER + b"/" + LIST, b"3 V1 N1 G0\n")
+    rig.disk.set_mtime(FOLDER + b"/" + LIST, 100)
+    rig.lock.take(FOLDER)
+    rig.lock.release(FOLDER)
+    changed = rig.disk.stat(FOLDER + b"/" + LIST)
+    assert changed is not None and changed.mtime_ns == 101 * 10**9
+    rig.lock.take(FOLDER)
+    rig.lock.release(FOLDER)
+    assert rig.disk.stat(FOLDER + b"/" + LIST) == changed, "a free lock is taken without that"
+
+
+@pytest.mark.parametrize(("owner", "is_alive"), [(None, None), (b"1:host", True), (b"2:host", False), (b"", None)])
+def test_whether_its_owner_lives_is_told(owner: bytes | None, is_alive: bool | None) -> None:
+    assert Rig(owner).lock.has_living_owner(FOLDER) is is_alive
 
 
 class Hasty(ModelDisk):
