@@ -27,11 +27,12 @@ TEXT: Final = b"a line\r\n" * 500
 @final
 class Saving:
     """A mail process that saves one message, and waits until all nodes have it; `saved` is None where it was not told
-    that it is."""
+    that it is, and `is_done` false where it was not told of all nodes."""
 
     def __init__(self, client: MailboxClient, text: bytes) -> None:
         self.text: Final = text
         self.saved: Saved | None = None
+        self.is_done = False
         self._client = client
         self._thread = threading.Thread(target=self._save, daemon=True)
 
@@ -42,15 +43,13 @@ class Saving:
         try:
             self.saved = self._client.append(USER, "INBOX", self.text)
             self._client.check()
+            self.is_done = True
         except (OSError, MailboxError):
             return
 
-    def is_over(self) -> bool:
-        return not self._thread.is_alive()
-
     def join(self) -> None:
         self._thread.join(60)
-        assert self.is_over()
+        assert not self._thread.is_alive()
 
 
 @final
@@ -86,7 +85,8 @@ class Steps:
         saving = self._saving(self.writer)
         self.stop.arm(step)
         saving.start()
-        wait_until("it is saved, or b is dead", lambda: not b.alive() or saving.is_over())
+        # The connection of one that is killed ends before the process does.
+        wait_until("it is saved, or b is dead", lambda: not b.alive() or saving.is_done)
         if b.alive():
             return False
         saving.join()
@@ -100,7 +100,7 @@ class Steps:
         saving, meanwhile = self._saving(self.writer), self._saving("a")
         self.stop.arm(self.stop.steps + step, freeze=True)
         saving.start()
-        wait_until("it is saved, or b stands still", lambda: _is_frozen(b) or saving.is_over())
+        wait_until("it is saved, or b stands still", lambda: _is_frozen(b) or saving.is_done)
         if not _is_frozen(b):
             # What is left to do behind the message may have as many steps.
             self.stop.arm(0, freeze=True)
