@@ -85,10 +85,9 @@ class Steps:
         saving = self._saving(self.writer)
         self.stop.arm(step)
         saving.start()
-        # The connection of one that is killed ends before the process does.
-        wait_until("it is saved, or b is dead", lambda: not b.alive() or saving.is_done)
-        if b.alive():
+        if not self._comes_to(step, saving):
             return False
+        wait_until("b is dead", lambda: not b.alive())
         saving.join()
         self.stop = self._start_b()
         self._check(saving)
@@ -98,14 +97,15 @@ class Steps:
         """The same with a b that goes on when the others have saved something without it."""
         b = psutil.Process(self.cluster.nodes["b"].process.pid)
         saving, meanwhile = self._saving(self.writer), self._saving("a")
-        self.stop.arm(self.stop.steps + step, freeze=True)
+        at = self.stop.steps + step
+        self.stop.arm(at, freeze=True)
         saving.start()
-        wait_until("it is saved, or b stands still", lambda: _is_frozen(b) or saving.is_done)
-        if not _is_frozen(b):
+        if not self._comes_to(at, saving):
             # What is left to do behind the message may have as many steps.
             self.stop.arm(0, freeze=True)
             b.send_signal(signal.SIGCONT)
             return False
+        wait_until("b stands still", lambda: _is_frozen(b))
         meanwhile.start()
         meanwhile.join()
         b.send_signal(signal.SIGCONT)
@@ -113,6 +113,12 @@ class Steps:
         assert meanwhile.saved is not None
         self._check(saving, meanwhile)
         return True
+
+    def _comes_to(self, step: int, saving: Saving) -> bool:
+        """Does b come to this step before it is saved? That b is dead then shows later: its connections end
+        first, and the others save without it."""
+        wait_until("it is saved, or b is stopped", lambda: self.stop.steps >= step or saving.is_done)
+        return self.stop.steps >= step
 
     def _check(self, *savings: Saving) -> None:
         uids = {uid: text for uid, (_, text) in self.cluster.wait_equal().items()}
