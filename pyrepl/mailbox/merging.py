@@ -167,11 +167,14 @@ class Merger:
         before, place = view(self.rows, user) if box.deleted else None, len(effects.works)
         known = self.rows.message(row.box, row.guid)
         if known is None and (text is None or not self.not_killed(row.box, row.guid, row.dots)):
+            was_left = row.box in self.kept
             self._may_place(row.box, row.guid, row.uid, row.token, Effects())
             self._let_go(row.box, row.guid)
             self._bury(row)
             # A crash may have left it in the store, from when the op came for the first time.
             effects.works.append(RemoveMessage(user, row.box, row.guid))
+            if was_left:
+                effects.works.extend(self._unshown(box))
         elif known is None:
             self._add(user, row, text, effects, by_op=by_op)
         else:
@@ -270,9 +273,14 @@ class Merger:
                     gone = self.rows.gone(guid, name) or GoneRow(guid, uid, name, (at,), box.highest)
                     self.rows.put_gone(gone._replace(uid=uid))
                     works.append(RemoveMessage(box.user, guid, name))
-            if not is_visible(self.rows, box):
-                works.append(RemoveBox(box.user, guid))
+            works.extend(self._unshown(box))
         return works
+
+    def _unshown(self, box: BoxRow) -> list[Work]:
+        """A deleted mailbox that a crash left in the store for messages whose ops come again goes with the last one,
+        if it does not live for any."""
+        is_left = box.guid not in self.kept and not is_visible(self.rows, box)
+        return [RemoveBox(box.user, box.guid)] if is_left else []
 
     def _let_go(self, guid: str, message: str) -> int:
         """A message that a crash left does not get its UID again. Nobody else gets it either, as clients have seen it.

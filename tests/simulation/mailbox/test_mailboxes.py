@@ -53,6 +53,7 @@ FOUND = (
     20069398,
     40005353,
     60009146,
+    100008444,
 )
 """Seeds of longer runs that found something."""
 FOUND_BESIDE_DOVECOTS = (49, 56, 73, 74, 129, 480, 515, 951, 973, 2629, 4343, 5911, 6940, 13637)

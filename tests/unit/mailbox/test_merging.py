@@ -6,7 +6,7 @@ from itertools import permutations
 
 from pyrepl.mailbox.merging import Effects, Merger, Text
 from pyrepl.mailbox.rows import UNPLACED, BoxRow
-from pyrepl.mailbox.store import AddMessage, MakeBox, MoveMessage, RenameBox, Stored
+from pyrepl.mailbox.store import AddMessage, MakeBox, MoveMessage, RemoveBox, RemoveMessage, RenameBox, Stored
 from pyrepl.mailbox.verbs import Copy, Create, Delete, Expunge, Modseqs, Op, Rename, Renumber, Save, Store
 from pyrepl.mailbox.words import Box, Dot, Stamp, Token
 from tests.simulation.mailbox.memory_rows import MemoryRows
@@ -251,6 +251,20 @@ def test_a_message_that_an_op_moved_on_before_a_crash_stays_where_clients_have_s
         box = rows.box(GUID)
         assert box is not None and [row.uid for row in rows.messages(GUID)] == uids
         assert merger.least_uid(box) == box.uidnext == 5 and not merger.kept
+
+
+def test_a_deleted_mailbox_that_a_crash_left_goes_with_its_last_message_that_was_expunged_before_it_came() -> None:
+    """The crash came when it had been made again for them, and before its rows were on disk."""
+    merger, works = Merger(MemoryRows(), "x"), []
+    for op in (CREATE, Delete(user="alice", box=BOX, stamp=Stamp(2, "a"), known=(), at=Dot("a", 2), modseq=2)):
+        merger.apply(op, {}, Effects())
+    merger.kept[GUID] = {"G1": Stored(1, ()), "G2": Stored(2, ())}
+    for uid in (1, 2):
+        effects = Effects()
+        merger.apply(save(f"G{uid}", uid, Dot("b", uid)), {f"G{uid}": None}, effects)
+        works.append(effects.works)
+    removed = [RemoveMessage("alice", GUID, f"G{uid}") for uid in (1, 2)]
+    assert works == [removed[:1], [removed[1], RemoveBox("alice", GUID)]]
 
 
 def test_a_message_that_was_saved_again_and_again_before_a_crash_does_not_go_back() -> None:
