@@ -4,7 +4,7 @@
     1 tell the node what has come meanwhile, and that time has passed
     2 do the works that follow, on disk
     3 commit the rows
-    4 do the works that take away
+    4 do the works that take away, and commit what follows from them
     5 let go what is said to members, mail processes and operators
     6 have a text read again, if it is time for one, and mailboxes aligned; what came of it is told as something that
       has come
@@ -204,6 +204,8 @@ class Driver:
         if self.node.gates is not None and self.node.folders is not None:
             self.node.gates.worked(ended + removed, self._now())
             self.node.folders.worked(ended + removed, self._now())
+            # A mailbox that is gone gives its mastership away.
+            await self._commit()
         if ended and self._workers is not None:
             self._workers.settle([each.work for each in ended])
         self._hearers.unneeded(core.unneeded())

@@ -273,6 +273,9 @@ class World:
         if ended and node.gates is not None and node.folders is not None:
             node.gates.worked(ended, now)
             node.folders.worked(ended, now)
+            if host.rows.is_dirty:
+                was_changed = True
+                host.rows.commit()
         core.unneeded()
         for send in core.sends():
             self._send(host, send)

@@ -21,6 +21,7 @@ from pyrepl.mailbox.gate_states import GateOrder, GateResult, GateWork, Seen
 from pyrepl.mailbox.members import Member, Members
 from pyrepl.mailbox.node import Node, NodeOptions
 from pyrepl.mailbox.sending import Counted, Notice, Reply, Send
+from pyrepl.mailbox.store import Ended
 from pyrepl.mailbox.told import Row
 from pyrepl.mailbox.verbs import Create, Save
 from pyrepl.mailbox.words import Box, Dot
@@ -198,6 +199,29 @@ async def test_a_round_looks_at_what_it_hears_of(tmp_path: Path, monkeypatch: py
     watch.seen = [(guid, Seen(released=True))]
     await rig.driver.round()
     assert heard == [news + 2], "who tells of a delivery is heard behind its mail"
+    rig.close()
+
+
+@in_loop
+async def test_what_follows_from_works_that_were_done_is_on_disk_before_anybody_hears_of_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As when a mailbox is gone, and its mastership is given away."""
+    rig = Rig(tmp_path, FakeWatch())
+    monkeypatch.setattr(rig.store, "folders", lambda order: FolderResult(why="not now"))
+    await rig.elected()
+    were_dirty: list[bool] = []
+
+    def worked(ended: Sequence[Ended], now: float) -> None:
+        for each in ended:
+            [box] = rig.rows.boxes(each.work.user)
+            rig.rows.put_box(box._replace(uidnext=50))
+
+    monkeypatch.setattr(rig.driver.node.gates, "worked", worked)
+    monkeypatch.setattr(rig.heard, "reply", lambda reply: were_dirty.append(rig.rows.is_dirty))
+    rig.create()
+    await rig.driver.round()
+    assert were_dirty == [False] and rig.rows.boxes("alice")[0].uidnext == 50
     rig.close()
 
 
