@@ -36,8 +36,10 @@ async def test_it_is_started_found_again_and_taken_leave_of(tmp_path: Path) -> N
     (tmp_path / "box").mkdir()
     first.open(os.fsencode(tmp_path / "box"))
     first.close()
-    await until((tmp_path / "box" / LOCK.decode()).exists, "the gate is shut")
-    assert (tmp_path / "box" / LOCK.decode()).read_bytes().startswith(b"%d:" % first.pid)
+    lock = tmp_path / "box" / LOCK.decode()
+    # Who makes the file writes to it then.
+    await until(lambda: lock.exists() and lock.read_bytes() != b"", "the gate is shut")
+    assert lock.read_bytes().startswith(b"%d:" % first.pid)
     second = KeeperLink(tmp_path, ORPHANED, ended)
     assert second.pid == first.pid
     second.shut(os.fsencode(tmp_path / "box"))
