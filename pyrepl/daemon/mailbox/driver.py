@@ -198,14 +198,13 @@ class Driver:
         core.ended(ended)
         await self._commit()
         removed = await self._perform(core.removals())
+        if self.node.gates is not None and self.node.folders is not None:
+            # A mailbox that is gone gives its mastership away.
+            self.node.gates.worked(ended + removed, self._now())
+            self.node.folders.worked(ended + removed, self._now())
         if self._owing is not None:
             await self._commit()
             self._owing.committed()
-        if self.node.gates is not None and self.node.folders is not None:
-            self.node.gates.worked(ended + removed, self._now())
-            self.node.folders.worked(ended + removed, self._now())
-            # A mailbox that is gone gives its mastership away.
-            await self._commit()
         if ended and self._workers is not None:
             self._workers.settle([each.work for each in ended])
         self._hearers.unneeded(core.unneeded())
