@@ -219,6 +219,7 @@ class Core:
             recovery = works_at_start(self.rows, user, self.origin, stored[user], has_gates=self._has_gates)
             self._works.extend(recovery.works)
             self.merger.kept.update(recovery.kept)
+            self.merger.floors.update(recovery.floors)
             self._notices.extend(recovery.notices)
             for row in recovery.aside:
                 self.rows.put_message(row._replace(uid=UNPLACED))

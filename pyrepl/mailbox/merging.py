@@ -89,13 +89,14 @@ class Merger:
         self.name: Final = name
         self.kept: Final[dict[str, dict[str, Stored]]] = {}
         """Mailbox -> message, where clients have seen it and the op that brought it is to come again."""
+        self.floors: Final[dict[str, int]] = {}
+        """Mailbox -> the next UID that clients have seen, where ops that are to come again gave out those below it."""
         self.given_by: Final[dict[str, Token]] = {}
         """Mailbox -> under which token its highest UID was given out, of those that came since the mastership did."""
 
     def least_uid(self, box: BoxRow) -> int:
         """The lowest UID that no client has seen, nor one above."""
-        kept = self.kept.get(box.guid)
-        return max(box.uidnext, *(has.uid + 1 for has in kept.values())) if kept else box.uidnext
+        return max(box.uidnext, self.floors.get(box.guid, 0))
 
     def is_kept(self, op: Save) -> bool:
         """Did this op bring its message before a crash, so that the store has the text? One of a mailbox that was

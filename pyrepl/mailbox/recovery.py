@@ -49,18 +49,24 @@ from pyrepl.mailbox.words import Dot
 
 
 class Recovery(NamedTuple):
-    """Works that make the store what the rows say; mailbox -> the last UID that was shown and is to be passed; what is
-    unknown or missing, for people; mailbox -> message, of those that stay as their ops come again; what mail programs
-    did to flags; messages that the store has moved, in the order of their UIDs; and rows of messages that are aside in
-    the store, and cannot have their UID any more."""
+    """What follows from a comparison."""
 
     works: list[Work]
+    """They make the store what the rows say."""
     passed: dict[str, int]
+    """Mailbox -> the last UID that was shown and is to be passed."""
     notices: list[Notice]
+    """What is unknown or missing, for people."""
     kept: dict[str, dict[str, Stored]]
+    """Mailbox -> message, of those that stay as their ops come again."""
+    floors: dict[str, int]
+    """Such a mailbox -> the next UID that its clients have seen."""
     stores: list[Store]
+    """What mail programs did to flags."""
     moves: list[Renumber]
+    """Messages that the store has moved, in the order of their UIDs."""
     aside: list[MessageRow]
+    """Messages that are aside in the store, and cannot have their UID any more."""
 
 
 def works_at_start(
@@ -68,7 +74,7 @@ def works_at_start(
 ) -> Recovery:
     """`stored`: GUID -> mailbox, of one user whose Maildir is there; `origin` is our name in dots. `has_gates`: what
     was made, renamed, deleted and subscribed is left to whoever compares folders."""
-    found = Recovery([], {}, [], {}, [], [], [])
+    found = Recovery([], {}, [], {}, {}, [], [], [])
     held = rows.held()
     stored = {guid: _without_committed(rows, user, origin, there, held) for guid, there in stored.items()}
     shown = view(rows, user)
@@ -90,16 +96,20 @@ def works_at_start(
             found.works.append(SubscribeBox(user, guid, name, subscribed))
         else:
             found.notices.append(Notice("mailbox_missing", f"{user} {name}"))
-    for guid, there in stored.items() if not has_gates else ():
-        _pass_seen(rows, guid, there, found)
+    for guid, there in stored.items():
+        _pass_seen(rows, guid, there, found, has_gates)
     return found
 
 
-def _pass_seen(rows: Rows, guid: str, there: StoredBox, found: Recovery) -> None:
-    """The store has given out UIDs of which the rows know nothing, nor will; with gates its mail program did it."""
-    box = rows.box(guid)
-    if box is not None and there.next_uid > box.uidnext and guid not in found.kept:
-        found.passed[guid] = max(there.next_uid - 1, found.passed.get(guid, 0))
+def _pass_seen(rows: Rows, guid: str, there: StoredBox, found: Recovery, has_gates: bool) -> None:
+    """The store has given out UIDs of which the rows know nothing, unless ops that come again tell of them; with gates
+    its mail program did it. A message that had the highest of these may be aside by now."""
+    box, next_uid = rows.box(guid), 0 if has_gates else there.next_uid
+    kept = found.kept.get(guid)
+    if kept:
+        found.floors[guid] = max(next_uid, *(has.uid + 1 for has in kept.values()))
+    elif box is not None and next_uid > box.uidnext:
+        found.passed[guid] = max(next_uid - 1, found.passed.get(guid, 0))
 
 
 def _without_committed(rows: Rows, user: str, origin: str, there: StoredBox, held: dict[str, int]) -> StoredBox:

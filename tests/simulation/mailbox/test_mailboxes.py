@@ -54,6 +54,7 @@ FOUND = (
     40005353,
     60009146,
     100008444,
+    200004827,
 )
 """Seeds of longer runs that found something."""
 FOUND_BESIDE_DOVECOTS = (49, 56, 73, 74, 129, 480, 515, 951, 973, 2629, 4343, 5911, 6940, 13637, 100015779)

@@ -226,12 +226,25 @@ def test_what_clients_flagged_after_a_crash_is_theirs_if_no_work_did_it() -> Non
 def test_nothing_comes_below_what_clients_saw_before_a_crash() -> None:
     rows, effects = MemoryRows(), Effects()
     merger = Merger(rows, "x")
-    merger.kept[GUID] = {"G1": Stored(9, ()), "G3": Stored(12, ())}
+    merger.kept[GUID], merger.floors[GUID] = {"G1": Stored(9, ()), "G3": Stored(12, ())}, 13
     for op in (CREATE, save("G2", 4, Dot("b", 1)), save("G1", 9, Dot("a", 2))):
         merger.apply(op, {"G1": Text("drop"), "G2": Text("drop")}, effects)
     assert [(row.guid, row.uid) for row in rows.messages(GUID)] == [("G2", UNPLACED), ("G1", 9)]
     box = rows.box(GUID)
     assert box is not None and box.uidnext == 10 and merger.least_uid(box) == 13
+
+
+def test_a_uid_that_a_message_had_before_a_crash_and_lost_again_is_not_given_out_once_more() -> None:
+    """The ops come again that moved it, and expunged the twin for which it has its UID no longer."""
+    merger, effects = Merger(MemoryRows(), "x"), Effects()
+    for op in (CREATE, save("G1", 1, Dot("b", 1), Token(1, 0))):
+        merger.apply(op, {"G1": Text("drop")}, Effects())
+    merger.kept[GUID], merger.floors[GUID] = {"G2": Stored(5, (), Dot("a", 2))}, 7
+    again = save("G1", 6, Dot("a", 3), Token(2, 0))
+    for op in (save("G2", 5, Dot("a", 2)), again):
+        merger.apply(op, {"G2": Text("drop")}, effects)
+    assert [(row.guid, row.uid) for row in merger.rows.messages(GUID)] == [("G1", UNPLACED), ("G2", 5)]
+    assert effects.unplaced == {GUID} and MoveMessage("alice", GUID, "G1", UNPLACED, ()) in effects.works
 
 
 def test_a_message_that_an_op_moved_on_before_a_crash_stays_where_clients_have_seen_it() -> None:
@@ -240,7 +253,7 @@ def test_a_message_that_an_op_moved_on_before_a_crash_stays_where_clients_have_s
     for ops, uids in (((again,), [4]), ((expunge,), [])):
         rows, effects = MemoryRows(), Effects()
         merger = Merger(rows, "x")
-        merger.kept[GUID] = {"G1": Stored(4, (), Dot("a", 2))}
+        merger.kept[GUID], merger.floors[GUID] = {"G1": Stored(4, (), Dot("a", 2))}, 5
         for first in (CREATE, save("G1", 3, Dot("a", 2))):
             merger.apply(first, {"G1": Text("drop")}, effects)
         [added] = [work for work in effects.works if isinstance(work, AddMessage)]

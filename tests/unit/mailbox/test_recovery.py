@@ -77,7 +77,10 @@ def test_an_op_of_our_own_that_nobody_was_told_of_never_was() -> None:
     assert found.works == [RemoveMessage("alice", "g1", "G7")], "b's op comes again, and finds its message there"
     assert found.kept == {"g1": {"G8": messages["G8"]}}
     assert found.passed == {"g1": 7}, "clients may have seen the UID"
-    there = StoredBox("INBOX", False, messages, unsure={"G8": frozenset({"kw"})})
+    assert found.floors == {"g1": 9}
+    there = StoredBox("INBOX", False, messages, unsure={"G8": frozenset({"kw"})}, next_uid=12)
+    assert works_at_start(rows(), "alice", "a", {"g1": there}).floors == {"g1": 12}, "one that had it may be aside"
+    assert works_at_start(rows(), "alice", "a", {"g1": there}, has_gates=True).floors == {"g1": 9}
     kept = works_at_start(rows(), "alice", "a", {"g1": there}).kept["g1"]["G8"]
     assert kept == messages["G8"]._replace(is_unsure=True)
 
