@@ -84,6 +84,11 @@ class Causal:
         """Did it come, and has to wait?"""
         return at.seq in self._waiting.get(at.origin, ())
 
+    def waiting(self, at: Dot) -> Op | None:
+        """The op, if it waits."""
+        found = self._waiting.get(at.origin, {}).get(at.seq)
+        return None if found is None else found.op
+
     def has(self, at: Dot) -> bool:
         """Is it applied, or known otherwise?"""
         return self.held.get(at.origin, 0) >= at.seq

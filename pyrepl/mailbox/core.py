@@ -15,11 +15,12 @@ from typing import Final, NamedTuple, TypeVar, final
 
 from pyrepl.mailbox.answers import Ok
 from pyrepl.mailbox.causal import Causal, Waiting
+from pyrepl.mailbox.clashes import are_two, ops_apart
 from pyrepl.mailbox.codec import UNTAGGED
 from pyrepl.mailbox.journal_ops import Journal, by_guid
 from pyrepl.mailbox.merging import NO_TEXT, Crossed, Effects, Merger, Text, Texts
-from pyrepl.mailbox.recovery import works_at_start
-from pyrepl.mailbox.rows import UNPLACED, BoxRow, Rows
+from pyrepl.mailbox.recovery import moved, works_at_start
+from pyrepl.mailbox.rows import UNPLACED, BoxRow, MessageRow, Rows
 from pyrepl.mailbox.sending import Counted, Notice, Reply, Send
 from pyrepl.mailbox.store import (
     NAMING,
@@ -95,8 +96,10 @@ class Core:
         """Mailboxes with messages that need another UID."""
         self.behind: Final[set[str]] = set()
         """Users whose store is still doing what follows from the rows, beside the rounds; the shell keeps this."""
-        self.texts: Final[dict[tuple[str, str], Text | None]] = {}
-        """(user, GUID) -> text that was fetched for an op that waits; None if nobody has it any more."""
+        self.texts: Final[dict[tuple[str, str], Text]] = {}
+        """(user, GUID) -> text that was fetched for an op that waits."""
+        self.textless: Final[set[tuple[Dot, str]]] = set()
+        """Op that waits, and a GUID whose text nobody has any more that has applied it."""
         self.lacking: Final[dict[Dot, tuple[str, str]]] = {}
         """Op that is due -> the text that it needs first."""
         self.missing: Final[dict[tuple[str, str], Missing]] = {}
@@ -117,6 +120,10 @@ class Core:
         self.listened: list[Op] | None = None
         """Ops that were applied since they were taken; None while nobody listens."""
         self._unneeded: list[str] = []
+        self._apart: list[tuple[MessageRow, Text]] = []
+        """Mails that came, and need a GUID of their own."""
+        self._behind: list[tuple[MessageRow, int]] = []
+        """Messages that came again, and the higher UIDs under which clients have seen them."""
         self._answered: Final[set[tuple[str, str]]] = set()
         """(member, kind of question) whose answer, of many lines, goes out with what is taken next by `sends`."""
 
@@ -210,6 +217,7 @@ class Core:
     def removals(self) -> list[Work]:
         """What is to be done after the commit."""
         out, self._works = self._works, []
+        self.merger.going.clear()
         return out
 
     def recover(self, stored: dict[str, dict[str, StoredBox]]) -> None:
@@ -351,17 +359,34 @@ class Core:
             crossed: list[Crossed] = []
             for each in due:
                 crossed += self._apply(each)
-            self._tell_crossed(crossed)
+            self._follow_up(crossed)
 
-    def _tell_crossed(self, crossed: list[Crossed]) -> None:
+    def _follow_up(self, crossed: list[Crossed]) -> None:
+        """What follows from rows by ops of our own, of which all are told."""
         for found in crossed:
             told = Modseqs(user=found.box.user, box=by_guid(found.box), guids=found.guids, modseq=found.modseq)
             self._do(told, "", UNTAGGED)
+        apart, self._apart = self._apart, []
+        for row, text in apart:
+            self._set_apart(row, text)
+        behind, self._behind = self._behind, []
+        for row, uid in behind if not self._has_gates else ():
+            # An op of ours moved it, which a crash forgot; or another's, which comes again and says the same.
+            box = self.rows.box(row.box)
+            assert box is not None
+            self._do(moved(box, row, uid), "", UNTAGGED)
+
+    def _set_apart(self, row: MessageRow, text: Text) -> None:
+        ops = ops_apart(self.rows, row)
+        self.note("guid_clash", f"{ops[0].user} {self._named(row.box)} {row.guid}")
+        self._do_all(list(ops), text.name, UNTAGGED)
+        if len(ops) == 1:
+            self.let_go(text.name)
 
     def take(self, effects: Effects) -> None:
         """What follows from rows of another member."""
         self._follow(effects)
-        self._tell_crossed(effects.crossed)
+        self._follow_up(effects.crossed)
 
     def jump(self, to: Vector) -> None:
         """All that these ops did came by state."""
@@ -377,15 +402,17 @@ class Core:
             del self.lacking[at]
         # Ops that still need one ask for it again.
         for text in self.texts.values():
-            self.let_go((text or NO_TEXT).name)
+            self.let_go(text.name)
         self.texts.clear()
+        self.textless.difference_update([each for each in self.textless if self.causal.has(each[0])])
         self._works.extend(self.merger.let_go_passed(self.causal.has))
         self.drain()
 
     def _apply(self, each: Waiting) -> list[Crossed]:
         op = each.op
         assert op.at is not None
-        texts = {guid: self.texts.pop((op.user, guid), NO_TEXT) for guid in _guids(op)}
+        self.lacking.pop(op.at, None)
+        texts = {guid: self._take_text(op, op.at, guid) for guid in _guids(op)}
         if isinstance(op, Save) and each.text:
             self.let_go((texts[op.guid] or NO_TEXT).name)
             texts[op.guid] = Text(each.text)
@@ -401,7 +428,7 @@ class Core:
         effects = Effects()
         self.merger.apply(op, texts, effects)
         self._keep(op, effects)
-        taken = {work.text for work in effects.works if isinstance(work, AddMessage)}
+        taken = effects.taken()
         for text in texts.values():
             if text is not None and text.name not in taken:
                 self.let_go(text.name)
@@ -431,10 +458,8 @@ class Core:
             row = self.rows.box(box)
             assert row is not None
             self.note("uid_burned", f"{row.user} {row.name} {uid}")
-        for box, guid in effects.clashed:
-            row = self.rows.box(box)
-            assert row is not None
-            self.note("guid_clash", f"{row.user} {row.name} {guid}")
+        self._apart.extend(effects.apart)
+        self._behind.extend(effects.behind)
 
     def _add_works(self, works: list[Work]) -> None:
         """What comes back is not taken away any more."""
@@ -464,13 +489,36 @@ class Core:
         for each in due:
             op = each.op
             for guid in _guids(op) if not each.text else ():
-                if self.rows.home(op.user, guid) is None and (op.user, guid) not in self.texts:
-                    assert op.at is not None
+                assert op.at is not None
+                is_here = self.rows.home(op.user, guid) is not None and not self._is_other(op)
+                if not is_here and not self._is_fetched(op, guid) and (op.at, guid) not in self.textless:
                     if isinstance(op, Save) and self.merger.is_kept(op):
                         continue
                     self.lacking[op.at] = (op.user, guid)
                     return False
         return True
+
+    def no_text(self, at: Dot, guid: str) -> None:
+        """An op lacks this text, which nobody has any more: its message was expunged."""
+        self.textless.add((at, guid))
+        self.lacking.pop(at, None)
+
+    def _is_fetched(self, op: Op, guid: str) -> bool:
+        """Was the text fetched, and not that of another mail of this GUID?"""
+        text = self.texts.get((op.user, guid))
+        return text is not None and not (isinstance(op, Save) and are_two(text.sums, op.sum))
+
+    def _take_text(self, op: Op, at: Dot, guid: str) -> Text | None:
+        is_textless = (at, guid) in self.textless
+        self.textless.discard((at, guid))
+        if self._is_fetched(op, guid):
+            return self.texts.pop((op.user, guid))
+        return None if is_textless else NO_TEXT
+
+    def _is_other(self, op: Op) -> bool:
+        """Has another mail the GUID of the one that comes?"""
+        row = self.rows.message(op.box.text, op.guid) if isinstance(op, Save) else None
+        return row is not None and isinstance(op, Save) and are_two(row.sums, op.sum)
 
 
 def _guids(op: Op) -> tuple[str, ...]:

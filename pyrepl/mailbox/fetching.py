@@ -13,7 +13,7 @@ from typing import Final, NamedTuple, final
 from pyrepl.mailbox.answers import No, Ok, Reason
 from pyrepl.mailbox.core import Core, Peer
 from pyrepl.mailbox.merging import NO_TEXT, Text
-from pyrepl.mailbox.verbs import Command, Fetch
+from pyrepl.mailbox.verbs import Command, Fetch, Save
 from pyrepl.mailbox.words import Dot, node_of
 
 FETCH: Final = "f"
@@ -52,7 +52,7 @@ class Fetching:
         """Ask for all that ops lack, each at one member."""
         busy = {asked.at for asked in self._asked.values()}
         for at, what in list(self._core.lacking.items()):
-            if what in self._core.texts or self._core.rows.home(*what) is not None:
+            if what in self._core.texts:
                 del self._core.lacking[at]
             elif at not in busy:
                 self._ask(at, what)
@@ -82,21 +82,27 @@ class Fetching:
             self._take(peer, asked, answer, text)
 
     def _take(self, peer: Peer, asked: _Asked, answer: Command, text: str) -> None:
-        if isinstance(answer, Ok):
-            self._core.let_go((self._core.texts.get(asked.what) or NO_TEXT).name)
+        at, guid = asked.at, asked.what[1]
+        if isinstance(answer, Ok) and self._is_wanted(at, answer):
+            self._core.let_go(self._core.texts.get(asked.what, NO_TEXT).name)
             self._core.texts[asked.what] = Text(text, answer.size or 0, answer.received or 0, answer.sum)
-        elif isinstance(answer, No):
-            self._refused.setdefault(asked.at, set()).add(peer.name)
-            if answer.reason is Reason.FAILED:
-                self._wrong.add((asked.at, peer.name))
-            held = {dot.origin: dot.seq for dot in answer.held}
-            if held.get(asked.at.origin, 0) >= asked.at.seq:
-                # It applied the op, and has no such message any more: the message was expunged.
-                self._core.texts[asked.what] = None
-        if asked.what in self._core.texts:
-            self._refused.pop(asked.at, None)
-            self._core.lacking.pop(asked.at, None)
-            self._core.drain()
+            self._core.lacking.pop(at, None)
+        else:
+            self._core.let_go(text)
+            self._refused.setdefault(at, set()).add(peer.name)
+            if isinstance(answer, No) and answer.reason is Reason.FAILED:
+                self._wrong.add((at, peer.name))
+            if not _has_applied(peer, answer, at):
+                return
+            # And it has no such message any more: that was expunged, or has a GUID of its own.
+            self._core.no_text(at, guid)
+        self._refused.pop(at, None)
+        self._core.drain()
+
+    def _is_wanted(self, at: Dot, answer: Ok) -> bool:
+        """Is it the text that the op tells of? Another mail may have its GUID there."""
+        op = self._core.causal.waiting(at)
+        return not isinstance(op, Save) or not op.sum or answer.sum == op.sum
 
     def link_down(self, peer: str) -> None:
         for tag in [tag for tag, asked in self._asked.items() if asked.peer == peer]:
@@ -122,3 +128,10 @@ class Fetching:
             and not any((at, name) in self._wrong for name in names)
             and all(peer.held.get(at.origin, 0) < at.seq for peer in peers)
         ]
+
+
+def _has_applied(peer: Peer, answer: Command, at: Dot) -> bool:
+    """Had a member applied this op when it answered?"""
+    if isinstance(answer, No):
+        return any(dot.origin == at.origin and dot.seq >= at.seq for dot in answer.held)
+    return isinstance(answer, Ok) and peer.held.get(at.origin, 0) >= at.seq

@@ -28,6 +28,7 @@ from collections.abc import Iterable, Mapping
 from typing import Final, final
 
 from pyrepl.mailbox.boxes import view, works_between
+from pyrepl.mailbox.clashes import are_two
 from pyrepl.mailbox.entries import Known
 from pyrepl.mailbox.flags import merged
 from pyrepl.mailbox.merging import Effects, Merger, Text, newest, with_creation
@@ -70,8 +71,12 @@ class Joiner:
     def needs_text(self, user: str, box: str, theirs: Known) -> bool:
         """Is it a message that no mailbox of the user has here?"""
         row = theirs.row
-        is_new = row is not None and self.rows.message(box, row.guid) is None and bool(self._new_dots(row))
-        return is_new and self.rows.home(user, theirs.guid) is None
+        if row is None or not self._new_dots(row):
+            return False
+        mine = self.rows.message(box, row.guid)
+        if mine is None:
+            return self.rows.home(user, theirs.guid) is None
+        return are_two(mine.sums, row.sums)
 
     def message(
         self, user: str, box: str, theirs: Known, text: Text | None, held: Mapping[str, int], effects: Effects
@@ -81,7 +86,10 @@ class Joiner:
         now = self.rows.box(box)
         mine = self.rows.message(box, theirs.guid)
         assert now is not None
-        if theirs.row is not None and mine is None:
+        if theirs.row is not None and mine is not None and are_two(mine.sums, theirs.row.sums):
+            self._join(user, now, mine, theirs._replace(row=None), held, effects)
+            self.merger.arrive(user, theirs.row._replace(dots=self._new_dots(theirs.row)), text, effects)
+        elif theirs.row is not None and mine is None:
             self._arrive_or_flag(user, theirs.row, text, effects)
         elif mine is not None:
             self._join(user, now, mine, theirs, held, effects)

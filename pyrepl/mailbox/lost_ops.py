@@ -89,7 +89,7 @@ class LostOps:
         for at in texts:
             # One that came by state in part is passed by the jump.
             if at in self._core.lacking:
-                self._core.texts[self._core.lacking.pop(at)] = None
+                self._core.no_text(at, self._core.lacking[at][1])
         self._core.drain()
         self._settled()
 

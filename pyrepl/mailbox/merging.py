@@ -20,6 +20,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Final, NamedTuple, TypeAlias, final
 
 from pyrepl.mailbox.boxes import is_visible, view, works_between
+from pyrepl.mailbox.clashes import are_two
 from pyrepl.mailbox.flags import changed, from_set, merged
 from pyrepl.mailbox.modseqs import Landing, land
 from pyrepl.mailbox.refusals import MOST_IN_OP
@@ -76,8 +77,15 @@ class Effects:
         """Mailboxes with messages that need another UID."""
         self.burned: Final[list[tuple[str, int]]] = []
         """(mailbox, UID) that was given to two messages."""
-        self.clashed: Final[list[tuple[str, str]]] = []
-        """(mailbox, GUID) that two different messages have."""
+        self.behind: Final[list[tuple[MessageRow, int]]] = []
+        """Messages that came under a lower UID than that under which clients saw them before a crash."""
+        self.apart: Final[list[tuple[MessageRow, Text]]] = []
+        """Mails that came, and whose GUID another one has: each needs a GUID of its own."""
+
+    def taken(self) -> set[str]:
+        """The names of texts that are needed."""
+        works = {work.text for work in self.works if isinstance(work, AddMessage)}
+        return works | {text.name for _, text in self.apart}
 
 
 @final
@@ -91,6 +99,8 @@ class Merger:
         """Mailbox -> message, where clients have seen it and the op that brought it is to come again."""
         self.floors: Final[dict[str, int]] = {}
         """Mailbox -> the next UID that clients have seen, where ops that are to come again gave out those below it."""
+        self.going: Final[dict[tuple[str, str], tuple[int, ...]]] = {}
+        """(mailbox, message) that went in this round -> its checksums: the store still has its text."""
         self.given_by: Final[dict[str, Token]] = {}
         """Mailbox -> under which token its highest UID was given out, of those that came since the mastership did."""
 
@@ -176,18 +186,12 @@ class Merger:
             effects.works.append(RemoveMessage(user, row.box, row.guid))
             if was_left:
                 effects.works.extend(self._unshown(box))
+        elif known is None and are_two(self.going.get((row.box, row.guid), ()), row.sums):
+            self._set_apart(row, text, effects)
         elif known is None:
             self._add(user, row, text, effects, by_op=by_op)
         else:
-            if known.sums and row.sums and known.sums != row.sums:
-                effects.clashed.append((row.box, row.guid))
-            flags = merged(known.flags, row.flags)
-            dots = tuple(sorted({*known.dots, *row.dots}))
-            both = known._replace(flags=flags, dots=dots, modseq=max(known.modseq, row.modseq))
-            self.rows.put_message(both)
-            self._set_flags(user, known, both, effects)
-            self._place(user, both, row.uid, row.token, effects)
-            self._pass(row.box, row.uid)
+            self._arrive_again(user, known, row, text, effects)
         if before is not None:
             works = works_between(self.rows, user, before, view(self.rows, user))
             # A mailbox that lives again begins below the message for which it does.
@@ -197,6 +201,28 @@ class Merger:
                 else work
                 for work in works
             ]
+
+    def _arrive_again(self, user: str, known: MessageRow, row: MessageRow, text: Text | None, effects: Effects) -> None:
+        """A GUID comes that is there: what was done to it, was done to both, be they two mails."""
+        is_same = not are_two(known.sums, row.sums)
+        dots = tuple(sorted({*known.dots, *row.dots})) if is_same else known.dots
+        both = known._replace(flags=merged(known.flags, row.flags), dots=dots, modseq=max(known.modseq, row.modseq))
+        self.rows.put_message(both)
+        self._set_flags(user, known, both, effects)
+        if is_same:
+            self._place(user, both, row.uid, row.token, effects)
+            self._pass(row.box, row.uid)
+        else:
+            self._set_apart(row, text, effects)
+
+    def _set_apart(self, row: MessageRow, text: Text | None, effects: Effects) -> None:
+        """A message that comes is another mail than one that has its GUID, or had it until now. `text` None: it was
+        expunged before it came."""
+        dots = self.not_killed(row.box, row.guid, row.dots)
+        self._bury(row)
+        self._pass(row.box, row.uid)
+        if dots and text is not None and text.name:
+            effects.apart.append((row._replace(dots=dots), text))
 
     def not_killed(self, box: str, guid: str, dots: Iterable[Dot]) -> tuple[Dot, ...]:
         """Those SAVEs and COPYs of a message that are not known to be expunged: it may have come by state that they
@@ -220,6 +246,8 @@ class Merger:
         if gone is not None:
             row = row._replace(flags=merged(gone.flags, row.flags), modseq=max(row.modseq, gone.modseq))
         self.rows.put_message(row._replace(uid=uid))
+        if UNPLACED < uid < shown:
+            effects.behind.append((row._replace(uid=uid), shown))
         what = (row.set_flags(), row.received, row.size, (text or NO_TEXT).name, row.dots[0], before)
         effects.works.append(AddMessage(user, row.box, row.guid, shown, *what))
 
@@ -249,7 +277,7 @@ class Merger:
             self._was_given_by(guid, token)
             return True
         effects.unplaced.add(guid)
-        other = self.rows.message_at(guid, uid)
+        other = self.rows.message_at(guid, uid) if uid != UNPLACED else None
         if other is not None and other.guid != message:
             effects.burned.append((guid, uid))
         return False
@@ -383,6 +411,7 @@ class Merger:
         gone = self.rows.gone(row.box, row.guid)
         dots = newest((*(gone.dots if gone else ()), *row.dots))
         self._let_go(row.box, row.guid)
+        self.going[row.box, row.guid] = row.sums
         self.rows.drop_message(row.box, row.guid)
         self.rows.put_gone(GoneRow(row.box, row.uid, row.guid, dots, max(row.modseq, modseq), row.flags))
         effects.works.append(RemoveMessage(user, row.box, row.guid))

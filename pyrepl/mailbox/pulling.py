@@ -490,7 +490,7 @@ class Pulling:
             for each in found
             if self.joiner.message(box.user, box.guid, each, texts.get(each.guid, NO_TEXT), held, effects)
         ]
-        taken = {work.__dict__.get("text") for work in effects.works}
+        taken = effects.taken()
         for text in texts.values():
             if text is not None and text.name not in taken:
                 self.core.let_go(text.name)

@@ -102,14 +102,14 @@ def works_at_start(
 
 
 def _pass_seen(rows: Rows, guid: str, there: StoredBox, found: Recovery, has_gates: bool) -> None:
-    """The store has given out UIDs of which the rows know nothing, unless ops that come again tell of them; with gates
-    its mail program did it. A message that had the highest of these may be aside by now."""
+    """The store has given out UIDs of which the rows know nothing, unless ops that come again tell of them all; with
+    gates its mail program did it. A message that had the highest of these may be aside by now."""
     box, next_uid = rows.box(guid), 0 if has_gates else there.next_uid
-    kept = found.kept.get(guid)
+    kept, passed = found.kept.get(guid), found.passed.get(guid, 0)
     if kept:
         found.floors[guid] = max(next_uid, *(has.uid + 1 for has in kept.values()))
-    elif box is not None and next_uid > box.uidnext:
-        found.passed[guid] = max(next_uid - 1, found.passed.get(guid, 0))
+    if box is not None and next_uid > box.uidnext and (passed or not kept):
+        found.passed[guid] = max(next_uid - 1, passed)
 
 
 def _without_committed(rows: Rows, user: str, origin: str, there: StoredBox, held: dict[str, int]) -> StoredBox:
@@ -188,7 +188,7 @@ def _compare_messages(rows: Rows, origin: str, box: BoxRow, there: StoredBox, fo
                 found.works.append(MoveMessage(box.user, box.guid, guid, row.uid, row.set_flags()))
             is_passed = has.uid not in (row.uid, UNPLACED)
             if is_passed and UNPLACED < row.uid < has.uid and not has_gates:
-                found.moves.append(_moved(box, row, has.uid))
+                found.moves.append(moved(box, row, has.uid))
         else:
             is_passed = (has.at is None and not has_gates) or (has.at is not None and has.at.origin == origin)
             is_own = has.at is not None and has.at.origin == origin
@@ -209,7 +209,7 @@ def _compare_messages(rows: Rows, origin: str, box: BoxRow, there: StoredBox, fo
             found.notices.append(Notice(what, f"{box.user} {there.name} {count}"))
 
 
-def _moved(box: BoxRow, row: MessageRow, uid: int) -> Renumber:
+def moved(box: BoxRow, row: MessageRow, uid: int) -> Renumber:
     """An op of ours moved it, of which nobody was told; or another's, which comes again and says the same. Nobody else
     gave out this UID: a master gives out those behind a gap when it takes a mailbox over."""
     return Renumber(user=box.user, box=by_guid(box), to=((uid, uid),), guids=(row.guid,), token=row.token)

@@ -16,6 +16,7 @@ from typing import Final, NamedTuple, final
 
 from pyrepl.mailbox.acks import AckOptions, Acks
 from pyrepl.mailbox.answers import Bad, No, Ok, Reason
+from pyrepl.mailbox.clashes import are_two, guid_of_other
 from pyrepl.mailbox.codec import UNTAGGED
 from pyrepl.mailbox.core import Core
 from pyrepl.mailbox.journal_ops import by_guid
@@ -255,6 +256,9 @@ class Saving:
         if saved.is_there:
             self.core.adopt(op)
             return
+        row = self.core.rows.message(box.guid, op.guid)
+        if row is not None and are_two(row.sums, op.sum):
+            op = op.replaced(guid=guid_of_other(op.guid, op.sum))
         [made] = self.core.do([op], saved.text, self.acks.ask_tag(saved.tag))
         self.acks.wait(saved.client, saved.tag, made.at, Ok(uid=made.uid, at=made.at), now)
 

@@ -33,6 +33,10 @@ from tests.simulation.mailbox.watch import Condition
 from tests.simulation.mailbox.world import USER, World
 
 FLAGS = ("\\Seen", "\\Flagged", "\\Deleted", "work", "$Junk")
+OTHERS = 0.5
+"""Of the messages that somebody saved before, those that are other ones, where GUIDs clash."""
+OTHER = 1_000_000
+"""Their checksums are so much higher."""
 LOCK_S = 10.0
 MOST_S = 2 * LOCK_S + 10.5
 """What asks for several things one after the other, as a COPY does, is answered in so long."""
@@ -57,6 +61,14 @@ class Books:
         """No message up to this number is saved again: a node may have forgotten that it went, before others heard."""
         self.twins: random.Random | None = None
         """Whether a message is saved that somebody saved before, on whatever node; None if none is."""
+        self.often = 0.08
+        """So often."""
+        self.first_in: dict[str, str] = {}
+        """GUID -> the mailbox in which it was saved first."""
+        self.do_clash = False
+        """Some of these are other messages of the same GUID."""
+        self.texts: dict[Dot, tuple[str, str, int]] = {}
+        """SAVE that was answered OK -> mailbox, GUID and checksum."""
 
     def lose(self, lost: set[Dot]) -> None:
         """Ops were on one disk alone, which is gone. Those that another node was told to have are not (I12)."""
@@ -65,15 +77,29 @@ class Books:
                 if self.copied_to[dot]:
                     raise Violation("I12", f"{where}, saved by {dot}, was on {self.copied_to[dot]} more, and is lost")
                 del self.saved[where]
+        self.texts = {dot: text for dot, text in self.texts.items() if dot not in lost}
 
     def guid_to_save(self, box: str) -> str:
-        """A new one, but for twins."""
-        if self.twins is not None and self.number > self.forgotten and self.twins.random() < 0.08:
-            guid = f"G{self.twins.randint(max(self.forgotten + 1, self.number - 15), self.number)}"
-            self.copied.add((box, guid))
-            return guid
+        """A new one, but for twins. Other messages of one GUID are told from copies in one mailbox alone."""
+        if self.twins is not None and self.number > self.forgotten and self.twins.random() < self.often:
+            numbers = range(max(self.forgotten + 1, self.number - 15), self.number + 1)
+            guids = [f"G{number}" for number in numbers if not self.do_clash or self.first_in.get(f"G{number}") == box]
+            if guids:
+                guid = guids[self.twins.randint(0, len(guids) - 1)]
+                self.copied.add((box, guid))
+                return guid
+        return self.new_guid(box)
+
+    def new_guid(self, box: str) -> str:
         self.number += 1
+        self.first_in[f"G{self.number}"] = box
         return f"G{self.number}"
+
+    def text_to_save(self, guid: str) -> int:
+        """Its checksum; by the GUID, but for those that clash."""
+        number = int(guid.removeprefix("G"))
+        is_other = self.do_clash and self.twins is not None and self.twins.random() < OTHERS
+        return number + OTHER if is_other and number < self.number else number
 
 
 class StoreUids:
@@ -192,7 +218,17 @@ class Client:
         what = self.rng.choices(
             (self._save, self._lock, self._store, self._expunge, self._copy, self._list, self._condstore, self._tx),
             # Beside a Dovecot no client gives out UIDs under a LOCK.
-            (20, 0 if self.world.gates else 14, 16, 7, 6, 4, 3, 3),
+            # A COPY does not say of which of two mails of one GUID it is.
+            (
+                20,
+                0 if self.world.gates else 14,
+                16,
+                7,
+                0 if self.books.do_clash else 6,
+                4,
+                3,
+                0 if self.books.do_clash else 3,
+            ),
         )[0]
         what(host.node, box)
 
@@ -208,8 +244,12 @@ class Client:
     def _new_save(self, box: BoxRow, uid: int) -> Save:
         flags = tuple(self.rng.sample(FLAGS, self.rng.randint(0, 2)))
         guid = self.books.guid_to_save(box.guid)
+        host = self.world.hosts[self.host]
+        if self.books.do_clash and host.rows.gone(box.guid, guid) is not None:
+            # No host makes a GUID again that it knows.
+            guid = self.books.new_guid(box.guid)
         where = Box(box.guid, True)
-        text = int(guid.removeprefix("G"))
+        text = self.books.text_to_save(guid)
         return Save(user=USER, box=where, uid=uid, guid=guid, size=9, received=1, flags=flags, sum=(text,))
 
     def _send_save(self, box: BoxRow, uid: int) -> None:
@@ -220,9 +260,10 @@ class Client:
                 assert answer.at is not None
                 self.books.saved[box.guid, save.guid] = answer.at
                 self.books.copied_to[answer.at] = answer.acks or 0
+                self.books.texts[answer.at] = (box.guid, save.guid, save.sum[0])
                 self._check_copies(answer)
 
-        self.say(save, done if self.rng.random() < 0.7 else None, "text", waits=not uid)
+        self.say(save, done if self.rng.random() < 0.7 else None, f"text{save.sum[0]}", waits=not uid)
 
     def _check_copies(self, answer: Ok) -> None:
         """I12: as many other nodes as were told have it on disk."""

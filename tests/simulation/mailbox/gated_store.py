@@ -28,7 +28,7 @@ from pyrepl.mailbox.store import (
     Work,
 )
 from pyrepl.mailbox.uids import UidBlocks
-from tests.simulation.mailbox.model_store import ModelStore, Uids
+from tests.simulation.mailbox.model_store import UNNAMED, ModelStore, Uids
 from tests.simulation.mailbox.violation import Violation
 
 DOVECOT = 0
@@ -37,8 +37,10 @@ SIZE = 9
 _BESIDE_A_DOVECOT = (Outcome.DONE, Outcome.TOO_LOW, Outcome.NO_TEXT, Outcome.HAS_MAIL)
 
 
-def text_of(guid: str) -> Text:
-    return Text(SIZE, 1, (int(guid.removeprefix("G")),))
+def text_of(guid: str, text: str = UNNAMED) -> Text:
+    """What a node finds that reads a message with this text."""
+    number = guid.removeprefix("G") if text == UNNAMED else text.removeprefix("text")
+    return Text(SIZE, 1, (int(number),))
 
 
 class GatedStore(ModelStore):
@@ -158,7 +160,13 @@ class GatedStore(ModelStore):
 
     def _told(self, order: GateOrder, guid: str, uid: int, flags: tuple[str, ...]) -> Found:
         is_wanted = uid >= order.since or guid in order.wanted
-        return Found(uid, guid, frozenset(flags), text_of(guid) if is_wanted else None)
+        text = text_of(guid, self._text_in(order.box, guid)) if is_wanted else None
+        return Found(uid, guid, frozenset(flags), text)
+
+    def _text_in(self, box: str, guid: str) -> str:
+        """A message that a Dovecot moved to another mailbox has the text that it had."""
+        elsewhere = (text for (_, other), text in self.texts.items() if other == guid)
+        return self.texts.get((box, guid)) or next(elsewhere, UNNAMED)
 
     def listing(self, order: FolderOrder) -> FoundFolders:
         """The user's mailboxes."""

@@ -7,6 +7,7 @@ import random
 from collections import Counter
 
 from pyrepl.mailbox.boxes import view
+from pyrepl.mailbox.clashes import guid_of_other
 from pyrepl.mailbox.entries import Pages
 from pyrepl.mailbox.node import Node
 from pyrepl.mailbox.tracker_states import Phase
@@ -14,6 +15,7 @@ from pyrepl.mailbox.verbs import Copy, Expunge, Op, Renumber, Save
 from pyrepl.mailbox.words import Dot
 from tests.simulation.mailbox.clients import Books, Client
 from tests.simulation.mailbox.dovecot import Dovecot
+from tests.simulation.mailbox.model_store import UNNAMED
 from tests.simulation.mailbox.roaming import Roamer
 from tests.simulation.mailbox.violation import Violation
 from tests.simulation.mailbox.world import SMALL, USER, Host, World
@@ -27,6 +29,8 @@ ROTS = 0.3
 """Of those in which something breaks, the histories in which texts go bad."""
 TWINS = 0.3
 """Of all histories, those in which messages are saved on several nodes, as an MTA or a copied Maildir brings them."""
+CLASHES = 0.4
+"""Where GUIDs clash, so many of the messages that are saved have the GUID of one that was saved before."""
 DISKS = 0.15
 """Of those in which something breaks, the histories in which a node loses its disk."""
 FAILING = 0.3
@@ -43,8 +47,8 @@ STAYS_S = 5.0
 class History:
     """A seed's history."""
 
-    def __init__(self, seed: int, steps: int = STEPS, *, gates: bool = False) -> None:
-        """`gates`: beside each node is a Dovecot."""
+    def __init__(self, seed: int, steps: int = STEPS, *, gates: bool = False, clashes: bool = False) -> None:
+        """`gates`: beside each node is a Dovecot. `clashes`: different messages of one GUID are saved."""
         self.rng = random.Random(seed)
         self.steps = steps
         keepers = self.rng.choice((2, 2, 2, 3, 3, 4, 5))
@@ -81,8 +85,10 @@ class History:
         """The step at which what others say to the root comes late; -1 for none."""
         self.books = Books()
         twins = random.Random(f"twins {seed}")
-        if twins.random() < TWINS:
+        if twins.random() < TWINS or clashes:
             self.books.twins = twins
+        if clashes:
+            self.books.do_clash, self.books.often = True, CLASHES
         self.clients: dict[str, Client] = {}
         for host in self.world.members.keepers:
             stores = None
@@ -337,7 +343,14 @@ class History:
         stores = {name: host.store for name, host in self.world.hosts.items()}
         rotten = stores.pop(self.rotten, None)
         if rotten is not None:
-            kept = {guid for store in stores.values() for _, guid in rotten.damaged if store.has_good_text(guid)}
+            rows = self.world.hosts[self.rotten].rows
+            sums = {where: row.sums for where in rotten.damaged if (row := rows.message(*where)) is not None}
+            kept = {
+                guid
+                for store in stores.values()
+                for box, guid in rotten.damaged
+                if store.has_good_text(guid, sums.get((box, guid), ()))
+            }
             rotten.damaged = {(box, guid) for box, guid in rotten.damaged if guid in kept}
             if rotten.damaged:
                 self.world.call(self.rotten, lambda node, now: node.scrubbing.begin())
@@ -384,7 +397,8 @@ class History:
 
     def _is_of_twins(self, op: Renumber) -> bool:
         """Messages of which an EXPUNGE left a twin get new UIDs."""
-        return bool(op.guids) and {(op.box.text, guid) for guid in op.guids} <= self.books.copied
+        guids = {(op.box.text, guid) for guid in op.guids if guid.startswith("G")}
+        return bool(op.guids) and guids <= self.books.copied
 
     def _shown(self, name: str) -> dict[object, object]:
         """All that must be equal, from the rows and from the store, which must be equal too."""
@@ -399,9 +413,12 @@ class History:
             if host.store.names.get(guid) != shown:
                 raise Violation("I5", f"{name} shows {host.store.names.get(guid)} for {shown}")
             for row in rows.messages(guid):
-                found[guid, row.guid] = (row.uid, row.flags, row.modseq, row.dots)
+                found[guid, row.guid] = (row.uid, row.flags, row.modseq, row.dots, row.sums)
                 if stored.get(row.guid) != (row.uid, row.set_flags()) or not row.uid:
                     raise Violation("I5", f"{name} has {row}, its store {stored.get(row.guid)}")
+                text = host.store.texts.get((guid, row.guid))
+                if row.sums and text not in (None, UNNAMED, f"text{row.sums[0]}"):
+                    raise Violation("I3", f"{name} has {text} for {row}")
             if any((guid, row.guid) in host.store.damaged for row in rows.messages(guid)):
                 raise Violation("I3", f"{name} has damaged texts in {shown}: {sorted(host.store.damaged)}")
             gate = host.node.gates.state(guid) if host.node is not None and host.node.gates is not None else None
@@ -439,19 +456,33 @@ class History:
     def _check_messages(self) -> None:
         rows = next(iter(self.world.hosts.values())).rows
         for (box, guid), dot in [*self.books.saved.items(), *self._appended()]:
-            is_there = rows.message(box, guid) is not None
-            may_go = (box, guid) in self.books.expunged or any(
-                op.box.text == box and dict(op.known).get(dot.origin, 0) >= dot.seq for op in self.world.watch.deletes
-            )
-            if not is_there and not may_go:
+            if self.books.do_clash and (box, guid) in self.books.copied:
+                continue
+            if rows.message(box, guid) is None and not self._may_go(box, guid, dot):
                 raise Violation("I3", f"{guid}, saved by {_shown_dot(dot)}, is not in {box[:6]}")
+        for dot, (box, guid, text) in self.books.texts.items() if self.books.do_clash else ():
+            if text not in {row.sums[0] for row in rows.messages(box) if row.sums} and not self._may_go(box, guid, dot):
+                other = guid_of_other(guid, (text,))
+                if not self._may_go(box, other, dot):
+                    raise Violation("I3", f"{text} of {guid}, saved by {_shown_dot(dot)}, is not in {box[:6]}")
         self._check_expunged()
+
+    def _may_go(self, box: str, guid: str, dot: Dot) -> bool:
+        """Was it expunged, or its mailbox deleted by who knew of it?"""
+        deletes = (op for op in self.world.watch.deletes if op.box.text == box)
+        is_deleted = any(dict(op.known).get(dot.origin, 0) >= dot.seq for op in deletes)
+        return is_deleted or (box, guid) in self.books.expunged
 
     def _saved_again(self, ops: list[Op]) -> set[tuple[str, str]]:
         """Messages of which a node that has a Dovecot found another UID than its rows have, as after a crash within a
         RENUMBER: that is an EXPUNGE and a SAVE."""
         saves = Counter((op.box.text, op.guid) for op in ops if isinstance(op, Save))
         return {where for where, count in saves.items() if count > 1} if self.dovecots else set()
+
+    def _saved_apart(self, ops: list[Op]) -> set[tuple[str, str]]:
+        """Messages that nodes gave a GUID of their own: one may do so when another's was expunged already."""
+        saves = [op for op in ops if isinstance(op, Save)] if self.books.do_clash else []
+        return {(op.box.text, op.guid) for op in saves if not op.guid.startswith("G")}
 
     def _appended(self) -> list[tuple[tuple[str, str], Dot]]:
         """What Dovecots have stored, each with the op that it became; but for what was lost with a disk."""
@@ -480,7 +511,7 @@ class History:
         rows = next(iter(self.world.hosts.values())).rows
         ops = self._ops()
         united = {(op.to.text, guid) for op in ops if isinstance(op, Copy) for guid in op.guids}
-        copied = self.books.copied | united | self._saved_again(ops)
+        copied = self.books.copied | united | self._saved_again(ops) | self._saved_apart(ops)
         for op in ops:
             if isinstance(op, Expunge):
                 for guid in op.guids:
@@ -511,11 +542,11 @@ def _is_told(node: Node) -> bool:
 
 
 def run_either(seed: int) -> Counter[str]:
-    """As `run`; in one of twenty histories there is a Dovecot beside each node."""
-    return run(seed, gates=seed % 20 == 19)
+    """As `run`; in one of twenty histories there is a Dovecot beside each node, and in another one GUIDs clash."""
+    return run(seed, gates=seed % 20 == 19, clashes=seed % 20 == 9)
 
 
-def run(seed: int, steps: int = STEPS, *, gates: bool = False) -> Counter[str]:
+def run(seed: int, steps: int = STEPS, *, gates: bool = False, clashes: bool = False) -> Counter[str]:
     """The history of a seed: what happened in it. Raises Violation.
 
     Its parts refer to each other, so all of it is garbage at the end and little before: it is collected then, once.
@@ -523,7 +554,7 @@ def run(seed: int, steps: int = STEPS, *, gates: bool = False) -> Counter[str]:
     was_enabled = gc.isenabled()
     gc.disable()
     try:
-        return History(seed, steps, gates=gates).run()
+        return History(seed, steps, gates=gates, clashes=clashes).run()
     finally:
         if was_enabled:
             gc.enable()

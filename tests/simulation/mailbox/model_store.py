@@ -32,6 +32,9 @@ from pyrepl.mailbox.store import (
 from pyrepl.mailbox.words import Dot
 from tests.simulation.mailbox.violation import Violation
 
+UNNAMED = "text"
+"""A text that a Dovecot has stored."""
+
 
 class Uids:
     """All meanings that UIDs ever had, on any node (I1)."""
@@ -64,6 +67,8 @@ class ModelStore:
         self._new_boxes: set[str] = set()
         self._flagged: dict[str, dict[str, frozenset[str] | None]] = {}
         """Mailbox -> messages, and those of their flags, whose rows may not be committed; None for all."""
+        self.texts: dict[tuple[str, str], str] = {}
+        """(mailbox, message) -> its text, of messages that works brought."""
         self.damaged: set[tuple[str, str]] = set()
         """(mailbox, message) whose text is not what it was."""
         self.seen: dict[str, int] = {}
@@ -74,10 +79,18 @@ class ModelStore:
     def has_text(self, user: str, guid: str) -> bool:
         return any(guid in box for box in self.boxes.values())
 
-    def has_good_text(self, guid: str) -> bool:
-        """Is the text that would be sent what it was?"""
-        homes = [box for box, messages in self.boxes.items() if guid in messages]
-        return bool(homes) and (homes[0], guid) not in self.damaged
+    def has_good_text(self, guid: str, sums: tuple[int, ...] = ()) -> bool:
+        """Is the text that would be sent what it was, and has it these checksums?"""
+        homes = self._homes(guid)
+        is_good = bool(homes) and (homes[0], guid) not in self.damaged
+        return is_good and (not sums or self.text(guid) in (f"text{sums[0]}", UNNAMED))
+
+    def text(self, guid: str) -> str:
+        """What is sent; one that a Dovecot has stored is like any other."""
+        return self.texts.get((self._homes(guid)[0], guid), UNNAMED)
+
+    def _homes(self, guid: str) -> list[str]:
+        return [box for box, messages in self.boxes.items() if guid in messages]
 
     def forget(self, lost: set[Dot]) -> None:
         """What a crash left here of ops that nobody has any more: an operator has taken it away."""
@@ -175,6 +188,7 @@ class ModelStore:
             box[work.guid] = (known[0], self._flags_of(work, known[1]))
         elif isinstance(work, MendMessage):
             self.damaged.discard((work.box, work.guid))
+            self.texts[work.box, work.guid] = work.text
         elif isinstance(work, RemoveMessage):
             box.pop(work.guid, None)
             self.damaged.discard((work.box, work.guid))
@@ -187,11 +201,13 @@ class ModelStore:
     def _add(self, work: AddMessage) -> Result:
         if not work.text and not self.has_text(work.user, work.guid):
             return Result(Outcome.NO_TEXT)
-        if work.guid not in self.boxes[work.box] and work.at is not None:
-            self._new[work.box, work.guid] = work.at
-        if work.guid not in self.boxes[work.box] and not work.text and not self.has_good_text(work.guid):
-            # It is linked, and the file is one.
-            self.damaged.add((work.box, work.guid))
+        if work.guid not in self.boxes[work.box]:
+            if work.at is not None:
+                self._new[work.box, work.guid] = work.at
+            if not work.text and not self.has_good_text(work.guid):
+                # It is linked, and the file is one.
+                self.damaged.add((work.box, work.guid))
+            self.texts[work.box, work.guid] = work.text or self.text(work.guid)
         return self._show(work.box, work.guid, work.uid, work.flags)
 
     def _pass(self, box: str, uidnext: int) -> None:

@@ -298,8 +298,8 @@ class World:
         the same round, and an answer says that then."""
         peer, command, tag, text_of = send
         text = ""
-        if text_of is not None and host.store.has_good_text(text_of[1]):
-            text = "text"
+        if text_of is not None and host.store.has_good_text(text_of[1], command.__dict__["sum"]):
+            text = host.store.text(text_of[1])
         elif text_of is not None and isinstance(command, Ok):
             is_there = host.store.has_text(*text_of)
             self.seen["text_wrong" if is_there else "text_gone"] += 1

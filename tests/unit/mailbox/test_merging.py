@@ -96,10 +96,38 @@ def test_l1_a_message_that_two_nodes_saved_is_one_and_no_uid_of_either_is_given_
         assert box is not None and box.uidnext == 101
 
 
-def test_two_different_mails_of_one_guid_are_told() -> None:
+def test_of_two_mails_of_one_guid_the_one_that_comes_second_needs_another() -> None:
     first, other = save("G1", 9, Dot("a", 2)).replaced(sum=(1,)), save("G1", 10, Dot("b", 1)).replaced(sum=(2,))
-    assert merge(first, other)[1].clashed == [(GUID, "G1")]
-    assert merge(first, other.replaced(sum=(1,)))[1].clashed == []
+    rows, effects = merge(first, other.replaced(flags=("kw",)))
+    [row], gone, box = rows.messages(GUID), rows.gone(GUID, "G1"), rows.box(GUID)
+    assert (row.dots, row.uid, row.sums) == ((Dot("a", 2),), 9, (1,)) and row.set_flags() == ("kw",)
+    assert gone is not None and gone.dots == (Dot("b", 1),) and box is not None and box.uidnext == 11
+    [(apart, text)] = effects.apart
+    assert (apart.guid, apart.dots, apart.sums, text.name) == ("G1", (Dot("b", 1),), (2,), "drop")
+    assert "drop" in effects.taken()
+    for same in ((1,), ()):
+        assert merge(first, other.replaced(sum=same))[1].apart == []
+
+
+def test_another_mail_does_not_come_under_a_guid_whose_text_the_store_still_has() -> None:
+    """In the round in which that message was expunged."""
+    merger, effects = Merger(MemoryRows(), "x"), Effects()
+    expunge = Expunge(user="alice", box=BOX, guids=("G1",), kills=(Dot("a", 2),), at=Dot("b", 1), modseq=2)
+    other = save("G1", 2, Dot("c", 1)).replaced(sum=(2,))
+    for op in (CREATE, save("G1", 1, Dot("a", 2)).replaced(sum=(1,)), expunge, other):
+        merger.apply(op, {"G1": Text("drop")}, effects)
+    assert [row.dots for row, _ in effects.apart] == [(Dot("c", 1),)] and list(merger.rows.messages(GUID)) == []
+    merger.going.clear()
+    merger.apply(other.replaced(at=Dot("c", 2), uid=3), {"G1": Text("drop")}, effects)
+    assert [row.uid for row in merger.rows.messages(GUID)] == [3]
+
+
+def test_a_message_that_comes_again_below_where_clients_saw_it_is_told_to_go_there() -> None:
+    merger, effects = Merger(MemoryRows(), "x"), Effects()
+    merger.kept[GUID], merger.floors[GUID] = {"G1": Stored(4, (), Dot("a", 2))}, 5
+    for op in (CREATE, save("G1", 3, Dot("a", 2))):
+        merger.apply(op, {"G1": Text("drop")}, effects)
+    assert [(row.guid, row.uid, uid) for row, uid in effects.behind] == [("G1", 3, 4)]
 
 
 def test_a_twin_that_is_left_gets_a_uid_on_which_all_agree() -> None:
