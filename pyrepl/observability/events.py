@@ -1572,8 +1572,8 @@ class MailboxSingleCopy(MailboxNotice):
 class MailboxGuidClash(MailboxNotice):
     LEVEL: ClassVar[Level] = Level.WARNING
     TEXT: ClassVar[str] = (
-        "Mailboxes: guid_clash {about}: two different mails have this GUID, and each node shows the one that it got"
-        " first. The hosts of two Dovecots have one name, or one file was changed: give each host a name of its own"
+        "Mailboxes: guid_clash {about}: two different mails had this GUID. Both are there, with GUIDs and UIDs of their"
+        " own. The hosts of two Dovecots have one name: give each host a name of its own"
     )
 
 

@@ -133,6 +133,30 @@ def test_half_a_minute_apart(lab: Lab) -> None:
         partition(pair, mails=50, seconds=30)
 
 
+def test_two_mails_of_hosts_with_one_name_are_both_there(lab: Lab) -> None:
+    """An MTA names a file by time, process and host: on two hosts with one name it may be the same name."""
+    with dovecot_pair(lab) as pair:
+        append(pair.imap("a"), b"Subject: first\r\n\r\nx\r\n")
+        pair.wait_equal(pair.imap("a"), pair.imap("b"))
+        pair.proxy.refuse()
+        pair.proxy.cut()
+        for node in "ab":
+            wait_until(f"{node} is apart", partial(apart, pair, node))
+            text = f"Subject: of {node}\r\n\r\nx\r\n".encode()
+            pair.dovecots[node].mail(USER).joinpath("new", "1700000000.M1P7.mail").write_bytes(text)
+            wait_until(f"{node} shows it", partial(has_mails, pair, node, {"first", f"of {node}"}))
+            wait_until(f"{node} knows it", partial(_has_rows, pair, node, 2))
+        pair.proxy.heal()
+        for node in "ab":
+            wait_until(f"{node} has both", partial(has_mails, pair, node, {"first", "of a", "of b"}))
+        found = pair.wait_equal(pair.imap("a"), pair.imap("b"))
+        assert len(found) == len({guid for _, guid in found.values()}) == 3
+
+
+def _has_rows(pair: DovecotPair, node: str, messages: int) -> bool:
+    return pair.cluster.nodes[node].info("mailboxes")["mailbox_messages"] == str(messages)
+
+
 def test_one_sides_uids_stay_though_clients_go_on_while_the_sides_come_together(lab: Lab) -> None:
     """A Dovecot that is let in gives out UIDs while the mails of the side apart come, one portion after the other."""
     with dovecot_pair(lab, "abw") as pair:

@@ -55,9 +55,11 @@ FOUND = (
     60009146,
     100008444,
     200004827,
+    200023489,
 )
 """Seeds of longer runs that found something."""
 FOUND_BESIDE_DOVECOTS = (49, 56, 73, 74, 129, 480, 515, 951, 973, 2629, 4343, 5911, 6940, 13637, 100015779)
+FOUND_WHERE_GUIDS_CLASH = (11, 24, 30, 73, 78, 82, 162, 265)
 MUST_HAPPEN = {
     "apart",
     "condstore NO",
@@ -111,11 +113,19 @@ def test_what_was_found_beside_dovecots_stays_mended(seed: int) -> None:
     run(seed, gates=True)
 
 
-@pytest.mark.parametrize(("must_happen", "gates"), [(MUST_HAPPEN, False), (MUST_HAPPEN_BESIDE_DOVECOTS, True)])
-def test_everything_happens(must_happen: set[str], gates: bool) -> None:
+@pytest.mark.parametrize("seed", FOUND_WHERE_GUIDS_CLASH)
+def test_what_was_found_where_guids_clash_stays_mended(seed: int) -> None:
+    run(seed, clashes=True)
+
+
+@pytest.mark.parametrize(
+    ("must_happen", "gates", "clashes"),
+    [(MUST_HAPPEN, False, False), (MUST_HAPPEN_BESIDE_DOVECOTS, True, False), ({"guid_clash"}, True, True)],
+)
+def test_everything_happens(must_happen: set[str], gates: bool, clashes: bool) -> None:
     seen: Counter[str] = Counter()
     for seed in range(5000, 5030):
-        seen += run(seed, gates=gates)
+        seen += run(seed, gates=gates, clashes=clashes)
     assert not must_happen - set(seen)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pyrepl.mailbox.clashes import guid_of_other
 from pyrepl.mailbox.core import Core
 from pyrepl.mailbox.merging import Text
 from pyrepl.mailbox.rows import UNPLACED
@@ -97,6 +98,42 @@ def test_a_save_without_a_text_waits_for_it() -> None:
     assert mine.causal.held == {"b": 2}
 
 
+def test_that_nobody_has_a_text_for_an_op_says_nothing_of_other_ops_about_that_message() -> None:
+    """Who answered had applied the one, and nothing of the other."""
+    mine = core()
+    mine.hear("b", "*", CREATE.replaced(at=Dot("b", 1), modseq=1), "")
+    for origin, seq in (("b", 2), ("c", 1)):
+        save = SAVE.replaced(at=Dot(origin, seq), after=(Dot("b", 1),), token=Token(seq, 0), modseq=2)
+        mine.hear(origin, "*", save, "")
+    assert mine.lacking == {Dot("b", 2): ("alice", "G1"), Dot("c", 1): ("alice", "G1")}
+    mine.no_text(Dot("c", 1), "G1")
+    mine.drain()
+    assert mine.causal.held == {"b": 1, "c": 1} and mine.rows.message(GUID, "G1") is None
+    mine.texts["alice", "G1"] = Text("drop")
+    mine.drain()
+    row = mine.rows.message(GUID, "G1")
+    assert mine.causal.has(Dot("b", 2)) and row is not None and row.dots == (Dot("b", 2),)
+    assert not mine.lacking and not mine.textless
+
+
+def test_the_text_of_another_mail_of_the_guid_does_not_do() -> None:
+    mine = core()
+    mine.hear("b", "*", CREATE.replaced(at=Dot("b", 1), modseq=1), "")
+    mine.hear("b", "*", SAVE.replaced(at=Dot("b", 2), modseq=2, sum=(1,)), "first")
+    other = SAVE.replaced(at=Dot("c", 1), after=(Dot("b", 1),), token=Token(2, 0), modseq=2, sum=(2,))
+    mine.hear("c", "*", other, "")
+    assert mine.lacking == {Dot("c", 1): ("alice", "G1")}, "one of the GUID is here, and is not the one"
+    mine.texts["alice", "G1"] = Text("wrong", 4, 7, (1,))
+    mine.drain()
+    assert mine.lacking == {Dot("c", 1): ("alice", "G1")}
+    mine.works()
+    mine.texts["alice", "G1"] = Text("right", 4, 7, (2,))
+    mine.drain()
+    assert [(work.uid, work.text) for work in mine.works() if isinstance(work, AddMessage)] == [(UNPLACED, "right")]
+    assert {row.guid: row.sums for row in mine.rows.messages(GUID)} == {"G1": (1,), guid_of_other("G1", (2,)): (2,)}
+    assert "right" not in mine.unneeded() and [note.about for note in mine.notices()] == ["alice INBOX G1"]
+
+
 def test_a_save_whose_text_a_crash_left_in_the_store_needs_none() -> None:
     mine = core()
     mine.merger.kept[GUID] = {"G1": Stored(1, (), Dot("b", 2)), "G2": Stored(2, (), Dot("b", 4))}
@@ -177,6 +214,16 @@ def test_what_a_crash_left_goes_when_its_op_does_not_come_again() -> None:
     assert mine.removals() == [RemoveMessage("alice", GUID, "G1")] and list(mine.merger.kept[GUID]) == ["G2"]
     gone = mine.rows.gone(GUID, "G1")
     assert gone is not None and (gone.uid, gone.dots) == (1, (Dot("b", 2),)), "a crash before that is no riddle"
+
+
+def test_a_message_that_an_op_of_ours_moved_before_a_crash_is_there_on_all_nodes_when_its_own_op_has_come() -> None:
+    for has_gates, uids in ((False, [(4, 1)]), (True, [])):
+        mine = Core("a", MemoryRows(), ("b",), has_gates=has_gates)
+        mine.hear("b", "*", CREATE.replaced(at=Dot("b", 1), modseq=1), "")
+        mine.merger.kept[GUID], mine.merger.floors[GUID] = {"G1": Stored(4, (), Dot("b", 2))}, 5
+        mine.hear("b", "*", SAVE.replaced(at=Dot("b", 2), modseq=1), "")
+        ops = [op for op in mine.rows.ops("a", 0, 9) if isinstance(op, Renumber)]
+        assert [(op.to[0][0], len(op.guids)) for op in ops] == uids
 
 
 def test_a_jump_forgets_no_uid_that_clients_saw_before_a_crash() -> None:

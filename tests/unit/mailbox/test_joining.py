@@ -52,6 +52,19 @@ def test_what_is_new_comes_and_what_was_expunged_does_not() -> None:
     assert not side.joiner.needs_text("alice", BOX, Known("G1", row("G1", 20, Dot("a", 6)), None))
 
 
+def test_another_mail_of_a_guid_comes_beside_ours_be_ours_gone_there_or_not() -> None:
+    theirs = row("G1", 3, Dot("b", 3))._replace(sums=(2,))
+    for held, mine in (({"a": 3}, (Dot("a", 4),)), ({"a": 8}, None)):
+        side = Side({"a": 5}, row("G1", 1, Dot("a", 4))._replace(sums=(1,)))
+        assert side.joiner.needs_text("alice", BOX, Known("G1", theirs, None)), "the one that is here is not the one"
+        side.take(theirs, held)
+        [(apart, text)] = side.effects.apart
+        assert side.dots("G1") == mine and (apart.dots, apart.sums, text.name) == ((Dot("b", 3),), (2,), "drop")
+        assert not [work for work in side.effects.works if isinstance(work, AddMessage)]
+        side.take(theirs, held)
+        assert len(side.effects.apart) == 1 and not side.joiner.needs_text("alice", BOX, Known("G1", theirs, None))
+
+
 def test_what_the_other_expunged_goes_and_what_it_never_saw_stays() -> None:
     side = Side({"a": 5, "b": 2}, row("G1", 1, Dot("a", 4)), row("G2", 2, Dot("b", 2)))
     assert not side.take("G1", {"a": 8, "b": 1}) and not side.take("G2", {"a": 8, "b": 1})

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pyrepl.mailbox.journal_ops import by_guid
+from pyrepl.mailbox.store import Stored
 from pyrepl.mailbox.uids import MASTER
 from pyrepl.mailbox.verbs import Give, Save, Take
 from pyrepl.mailbox.words import Dot, Token
@@ -164,6 +165,20 @@ def test_a_root_that_all_have_cleared_for_goes_on_without_a_gap() -> None:
     cluster.said()
     cluster.say("m1>a 1 LOCK alice INBOX")
     assert "a>m1 1 OK uid=1" in cluster.said()
+
+
+def test_who_waits_for_ops_that_a_crash_left_half_done_does_not_say_that_it_is_clear() -> None:
+    """The UIDs that its clients have seen, nobody else knows."""
+    cluster = ready("abc")
+    [box] = cluster.rows["b"].boxes("alice")
+    b = cluster.nodes["b"]
+    b.core.merger.kept[box.guid] = {"G1": Stored(7, (), Dot("c", 1))}
+    cluster.nodes["a"].mastering.root.renew(cluster.now)
+    cluster.run(0.1)
+    assert not [line for line in cluster.said("ROOT-CLEAR") if line.startswith("b>a")]
+    b.core.merger.kept.clear()
+    cluster.run(1.5)
+    assert [line for line in cluster.said("ROOT-CLEAR") if line.startswith("b>a")]
 
 
 def test_a_restart_does_not_forget_what_a_give_had_to_wait_for() -> None:

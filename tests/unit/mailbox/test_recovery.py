@@ -80,6 +80,7 @@ def test_an_op_of_our_own_that_nobody_was_told_of_never_was() -> None:
     assert found.floors == {"g1": 9}
     there = StoredBox("INBOX", False, messages, unsure={"G8": frozenset({"kw"})}, next_uid=12)
     assert works_at_start(rows(), "alice", "a", {"g1": there}).floors == {"g1": 12}, "one that had it may be aside"
+    assert works_at_start(rows(), "alice", "a", {"g1": there}).passed == {"g1": 11}, "and ours, of which nobody tells"
     assert works_at_start(rows(), "alice", "a", {"g1": there}, has_gates=True).floors == {"g1": 9}
     kept = works_at_start(rows(), "alice", "a", {"g1": there}).kept["g1"]["G8"]
     assert kept == messages["G8"]._replace(is_unsure=True)
