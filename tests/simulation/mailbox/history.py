@@ -6,19 +6,13 @@ import gc
 import random
 from collections import Counter
 
-from pyrepl.mailbox.boxes import view
-from pyrepl.mailbox.clashes import guid_of_other
 from pyrepl.mailbox.entries import Pages
 from pyrepl.mailbox.node import Node
-from pyrepl.mailbox.tracker_states import Phase
-from pyrepl.mailbox.verbs import Copy, Expunge, Op, Renumber, Save
-from pyrepl.mailbox.words import Dot
 from tests.simulation.mailbox.clients import Books, Client
 from tests.simulation.mailbox.dovecot import Dovecot
-from tests.simulation.mailbox.model_store import UNNAMED
+from tests.simulation.mailbox.ending import Ending
 from tests.simulation.mailbox.roaming import Roamer
-from tests.simulation.mailbox.violation import Violation
-from tests.simulation.mailbox.world import SMALL, USER, Host, World
+from tests.simulation.mailbox.world import SMALL, World
 
 STEPS = 300
 INTERRUPTS = 0.2
@@ -131,7 +125,7 @@ class History:
             if self.is_short and not self.calm:
                 self._interrupt()
         self._mend()
-        self._check_end()
+        Ending(self.world, self.books, calm=self.calm, is_short=self.is_short).check()
         return self.world.seen
 
     def _happen(self) -> None:
@@ -374,158 +368,6 @@ class History:
 
     def _hang_up(self, client: Client) -> None:
         self.world.call(client.host, lambda node, now: node.client_gone(client.name, now))
-
-    # What must hold at the end
-
-    def _check_end(self) -> None:
-        keepers = [self.world.hosts[name] for name in self.world.members.keepers]
-        views = {host.name: self._shown(host.name) for host in keepers}
-        first = next(iter(views))
-        for name, shown in views.items():
-            if shown != views[first]:
-                raise Violation("I5", f"{first} and {name} differ: {_difference(views[first], shown)}")
-        self._check_masters()
-        self._check_names(self.world.hosts[first])
-        self._check_messages()
-        self.world.watch.check_conditions()
-        self._check_burned()
-        renumbered = [op for op in self._ops() if isinstance(op, Renumber) and (op.guids or not self.dovecots)]
-        if self.calm and any(not self._is_of_twins(op) for op in renumbered):
-            raise Violation("I16", "something was renumbered, and nothing broke")
-        if self.world.seen["resync_by_state"] and (self.calm or not self.is_short):
-            raise Violation("I16", "a resync by state, though the journals had all ops")
-
-    def _is_of_twins(self, op: Renumber) -> bool:
-        """Messages of which an EXPUNGE left a twin get new UIDs."""
-        guids = {(op.box.text, guid) for guid in op.guids if guid.startswith("G")}
-        return bool(op.guids) and guids <= self.books.copied
-
-    def _shown(self, name: str) -> dict[object, object]:
-        """All that must be equal, from the rows and from the store, which must be equal too."""
-        host = self.world.hosts[name]
-        rows = host.rows
-        found: dict[object, object] = {"held": rows.held()}
-        for guid, (shown, subscribed) in view(rows, USER).items():
-            box = rows.box(guid)
-            assert box is not None
-            found[guid] = (shown, subscribed, box.uidvalidity, box.uidnext, box.highest)
-            stored = host.store.boxes.get(guid, {})
-            if host.store.names.get(guid) != shown:
-                raise Violation("I5", f"{name} shows {host.store.names.get(guid)} for {shown}")
-            for row in rows.messages(guid):
-                found[guid, row.guid] = (row.uid, row.flags, row.modseq, row.dots, row.sums)
-                if stored.get(row.guid) != (row.uid, row.set_flags()) or not row.uid:
-                    raise Violation("I5", f"{name} has {row}, its store {stored.get(row.guid)}")
-                text = host.store.texts.get((guid, row.guid))
-                if row.sums and text not in (None, UNNAMED, f"text{row.sums[0]}"):
-                    raise Violation("I3", f"{name} has {text} for {row}")
-            if any((guid, row.guid) in host.store.damaged for row in rows.messages(guid)):
-                raise Violation("I3", f"{name} has damaged texts in {shown}: {sorted(host.store.damaged)}")
-            gate = host.node.gates.state(guid) if host.node is not None and host.node.gates is not None else None
-            if self.dovecots and gate is None:
-                raise Violation("I5", f"{shown} of {name} has no gate")
-            if len(stored) != sum(1 for _ in rows.messages(guid)):
-                more = {guid for guid in stored if rows.message(box.guid, guid) is None}
-                raise Violation("I4", f"{name}'s store has more in {shown} than its rows: {sorted(more)}")
-        if more := host.store.boxes.keys() - view(rows, USER).keys():
-            raise Violation("I5", f"the store of {name} has mailboxes that its rows do not show: {sorted(more)}")
-        return found
-
-    def _ops(self) -> list[Op]:
-        """All that were ever applied anywhere."""
-        found = {op.at: op for host in self.world.hosts.values() for op in host.rows.all_ops()}
-        return list(found.values())
-
-    def _check_names(self, host: Host) -> None:
-        """What several nodes made under one name is one mailbox by now."""
-        assert host.node is not None
-        doubles = host.node.uniting.doubles(USER, made_so=True)
-        if doubles:
-            raise Violation("I5", f"{host.name} has mailboxes that were made under one name: {doubles}")
-
-    def _check_masters(self) -> None:
-        nodes = [host.node for host in self.world.hosts.values() if host.node is not None]
-        if not all(node.mastering.tracker.has_lease for node in nodes):
-            raise Violation("I5", "somebody has no lease")
-        guids = {guid for node in nodes for guid in node.mastering.tracker.boxes}
-        for guid in guids:
-            boxes = [node.mastering.tracker.boxes.get(guid) for node in nodes]
-            if sum(mine is not None and mine.phase is Phase.HELD for mine in boxes) > 1:
-                raise Violation("I5", f"{guid} has several masters")
-
-    def _check_messages(self) -> None:
-        rows = next(iter(self.world.hosts.values())).rows
-        for (box, guid), dot in [*self.books.saved.items(), *self._appended()]:
-            if self.books.do_clash and (box, guid) in self.books.copied:
-                continue
-            if rows.message(box, guid) is None and not self._may_go(box, guid, dot):
-                raise Violation("I3", f"{guid}, saved by {_shown_dot(dot)}, is not in {box[:6]}")
-        for dot, (box, guid, text) in self.books.texts.items() if self.books.do_clash else ():
-            if text not in {row.sums[0] for row in rows.messages(box) if row.sums} and not self._may_go(box, guid, dot):
-                other = guid_of_other(guid, (text,))
-                if not self._may_go(box, other, dot):
-                    raise Violation("I3", f"{text} of {guid}, saved by {_shown_dot(dot)}, is not in {box[:6]}")
-        self._check_expunged()
-
-    def _may_go(self, box: str, guid: str, dot: Dot) -> bool:
-        """Was it expunged, or its mailbox deleted by who knew of it?"""
-        deletes = (op for op in self.world.watch.deletes if op.box.text == box)
-        is_deleted = any(dict(op.known).get(dot.origin, 0) >= dot.seq for op in deletes)
-        return is_deleted or (box, guid) in self.books.expunged
-
-    def _saved_again(self, ops: list[Op]) -> set[tuple[str, str]]:
-        """Messages of which a node that has a Dovecot found another UID than its rows have, as after a crash within a
-        RENUMBER: that is an EXPUNGE and a SAVE."""
-        saves = Counter((op.box.text, op.guid) for op in ops if isinstance(op, Save))
-        return {where for where, count in saves.items() if count > 1} if self.dovecots else set()
-
-    def _saved_apart(self, ops: list[Op]) -> set[tuple[str, str]]:
-        """Messages that nodes gave a GUID of their own: one may do so when another's was expunged already."""
-        saves = [op for op in ops if isinstance(op, Save)] if self.books.do_clash else []
-        return {(op.box.text, op.guid) for op in saves if not op.guid.startswith("G")}
-
-    def _appended(self) -> list[tuple[tuple[str, str], Dot]]:
-        """What Dovecots have stored, each with the op that it became; but for what was lost with a disk."""
-        made: dict[tuple[str, str], Dot] = {}
-        for dot, each in self.world.watch.made.items():
-            if isinstance(each.op, Save):
-                made.setdefault((each.op.box.text, each.op.guid), dot)
-            elif isinstance(each.op, Copy):
-                made |= {(each.op.to.text, guid): dot for guid in each.op.guids}
-        for where, host in self.books.appended.items():
-            is_lost = self.world.hosts[host].disks > 1 or where in self.books.expunged
-            if where not in made and not is_lost:
-                raise Violation("I3", f"nobody was told of {where}, which the Dovecot of {host} has stored")
-        return [(where, made[where]) for where in self.books.appended if where in made]
-
-    def _check_burned(self) -> None:
-        """A UID that named two messages names none in the end (I1)."""
-        for host in self.world.hosts.values():
-            for box, messages in host.store.boxes.items():
-                for guid, (uid, _) in messages.items():
-                    if (box, uid) in self.world.uids.burned:
-                        raise Violation("I1", f"{guid} has UID {uid} of {box[:6]}, which is burned, on {host.name}")
-
-    def _check_expunged(self) -> None:
-        """An EXPUNGE is an op on all nodes; its messages are nowhere, unless a COPY brought them as well."""
-        rows = next(iter(self.world.hosts.values())).rows
-        ops = self._ops()
-        united = {(op.to.text, guid) for op in ops if isinstance(op, Copy) for guid in op.guids}
-        copied = self.books.copied | united | self._saved_again(ops) | self._saved_apart(ops)
-        for op in ops:
-            if isinstance(op, Expunge):
-                for guid in op.guids:
-                    if rows.message(op.box.text, guid) and (op.box.text, guid) not in copied:
-                        raise Violation("I4", f"{guid} is back")
-
-
-def _shown_dot(dot: Dot) -> str:
-    return f"{dot.origin}:{dot.seq}"
-
-
-def _difference(one: dict[object, object], other: dict[object, object]) -> str:
-    keys = [key for key in one.keys() | other.keys() if one.get(key) != other.get(key)]
-    return "; ".join(f"{key}: {one.get(key)} | {other.get(key)}" for key in keys[:4])
 
 
 def _is_ahead(node: Node) -> bool:
