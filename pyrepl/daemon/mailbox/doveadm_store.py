@@ -25,7 +25,7 @@ from pyrepl.daemon.mailbox.box_plan import BoxWork
 from pyrepl.daemon.mailbox.doveadm_box import DoveadmBoxWorks
 from pyrepl.daemon.mailbox.doveadm_mail import DoveadmBox, DoveadmMail, DoveadmMessage
 from pyrepl.daemon.mailbox.doveadm_program import DoveadmError, DoveadmProgram
-from pyrepl.daemon.mailbox.drop_folder import DropFolder, shown_guid, text_name
+from pyrepl.daemon.mailbox.drop_folder import DropFolder, is_of, shown_guid, text_name
 from pyrepl.daemon.mailbox.fetched_texts import FetchedTexts
 from pyrepl.daemon.mailbox.files import Files
 from pyrepl.daemon.mailbox.fresh_texts import FreshTexts
@@ -234,7 +234,7 @@ class DoveadmStore:
         """Which ops brought messages whose texts are here already, is known until their rows are committed."""
         copies = []
         for work in works:
-            if isinstance(work, AddMessage) and not work.text and work.at is not None:
+            if isinstance(work, AddMessage) and work.at is not None and not is_of(work.text, work.guid):
                 path = self._dropped(text_name(work.at, work.guid)) or find_text(work.guid)
                 if path is not None:
                     copies.append((work.at, work.guid, path))

@@ -227,6 +227,11 @@ def text_name(dot: Dot, guid: str) -> str:
     return f"{dot.origin}.{dot.seq}.{shown_guid(guid)}"
 
 
+def is_of(name: str, guid: str) -> bool:
+    """Does a text's name say that it is of this message? A mail that gets a GUID of its own came under another one."""
+    return name.endswith(f".{guid}") or any(shown == shown_guid(guid) for _, shown in _ways(name))
+
+
 def _ways(name: str) -> list[tuple[Dot, str]]:
     """Every way to read a text's name: a node's name may have dots and digits as well. At most one has a GUID that
     anybody asks for."""

@@ -17,7 +17,7 @@ from typing import Final, Protocol, TypeVar, final
 
 from pyrepl.daemon.mailbox.box_gone import without_box
 from pyrepl.daemon.mailbox.box_plan import BoxWork, FindText
-from pyrepl.daemon.mailbox.drop_folder import DropFolder, shown_guid
+from pyrepl.daemon.mailbox.drop_folder import DropFolder, is_of, shown_guid
 from pyrepl.daemon.mailbox.files import Files
 from pyrepl.daemon.mailbox.folder_listing import check_inbox, found_folders
 from pyrepl.daemon.mailbox.fresh_texts import FreshTexts
@@ -322,16 +322,18 @@ class MaildirStore:
     def _perform_in(self, user: str, boxes: UserBoxes, guid: bytes, works: list[BoxWork]) -> list[Result]:
         without = (work.guid for work in works if isinstance(work, AddMessage) and not work.text)
         elsewhere = self.texts(user, without, but=guid)
-        copies = [
-            (work.at, work.guid, path)
-            for work in works
-            if isinstance(work, AddMessage) and work.at is not None and (path := elsewhere.get(work.guid)) is not None
-        ]
-        if copies:
-            self.drop.keep(copies)
 
         def find_text(work: AddMessage | MendMessage) -> bytes | None:
             return self._find_text(user, guid, work) if work.text else elsewhere.get(work.guid)
+
+        copies = [
+            (work.at, work.guid, path)
+            for work in works
+            if isinstance(work, AddMessage) and work.at is not None and not is_of(work.text, work.guid)
+            if (path := find_text(work)) is not None
+        ]
+        if copies:
+            self.drop.keep(copies)
 
         begin_flags(self.drop, guid.decode(), works)
         try:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
 from typing import Final, TypeAlias
 
-from pyrepl.daemon.mailbox.drop_folder import DropFolder, text_name
+from pyrepl.daemon.mailbox.drop_folder import DropFolder, is_of, text_name
 from pyrepl.mailbox.store import (
     BRINGING,
     AddMessage,
@@ -61,9 +61,9 @@ def settle(drop: DropFolder, works: Sequence[Work]) -> None:
     for work in works:
         if isinstance(work, BRINGING) and work.text:
             drop.remove([work.text])
-        elif isinstance(work, AddMessage) and work.at is not None:
+        if isinstance(work, AddMessage) and work.at is not None and not is_of(work.text, work.guid):
             drop.remove([text_name(work.at, work.guid)])
-        elif isinstance(work, MakeBox):
+        if isinstance(work, MakeBox):
             drop.remove_new_box(work.box.encode())
     for box in {work.box for work in works if isinstance(work, FLAGGING)}:
         drop.remove_flags(box.encode())

@@ -17,7 +17,7 @@ from pyrepl.mailbox.core import Core
 from pyrepl.mailbox.maildir.letters import SYSTEM
 from pyrepl.mailbox.maildir.text_sums import sums_of
 from pyrepl.mailbox.maildir.uidlist import LAST_UID
-from pyrepl.mailbox.rows import BoxRow, MessageRow
+from pyrepl.mailbox.rows import UNPLACED, BoxRow, MessageRow
 from pyrepl.mailbox.scrubbing import NOT_THERE, SAME, Piece, ScrubOrder, Verdict
 from pyrepl.mailbox.sending import Notice
 from pyrepl.mailbox.store import (
@@ -46,6 +46,7 @@ from tests.unit.daemon.mailbox.store_rig import (
     WORK_ID,
     add,
     content,
+    dropped,
     make_box,
     mend,
     new_disk,
@@ -277,6 +278,17 @@ def test_what_is_stored_tells_the_ops_that_brought_it(store: MaildirStore) -> No
     assert store.stored(USER) == {INBOX_ID: has}
     store.settle([first])
     assert store.stored(USER)[INBOX_ID].messages == {"G1": Stored(3, ("\\Seen", "work"))}
+
+
+@pytest.mark.parametrize("uid", [UNPLACED, 3])
+def test_of_a_mail_that_came_under_another_guid_it_is_known_too(store: MaildirStore, uid: int) -> None:
+    name = dropped(store, "G1", b"one")
+    own = AddMessage(USER, INBOX_ID, "G2", uid, (), 1_700_000_000, 3, name, Dot("a", 5))
+    for _ in range(2):
+        tell(store, own)
+    assert store.stored(USER)[INBOX_ID].messages == {"G2": Stored(uid, (), Dot("a", 5))}
+    store.settle([own])
+    assert store.stored(USER)[INBOX_ID].messages == {"G2": Stored(uid, ())} and store.drop.ops() == {}
 
 
 def damage(disk: ModelDisk, store: MaildirStore, guid: str) -> bytes:
