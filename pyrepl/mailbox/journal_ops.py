@@ -77,6 +77,11 @@ class Journal:
         """What rows show above that: of such an op perhaps a part."""
         return vector(self.ahead)
 
+    def is_ahead(self) -> bool:
+        """Do rows show a part of what ops above the vector did?"""
+        held = self.causal.held
+        return any(held.get(origin, 0) < seq for origin, seq in self.ahead.items())
+
     def seen(self) -> Vector:
         """Everything that clients may have seen the effects of."""
         return vector(self._seen())

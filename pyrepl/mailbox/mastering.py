@@ -325,8 +325,9 @@ class Mastering:
         root = self.root.root
         if not root or not self.tracker.is_clear or not self.may_clear() or not self.has_heard_all():
             return
-        if self.core.merger.kept:
+        if self.core.merger.kept or self.core.journal.is_ahead():
             # Which UIDs clients saw before a crash, nobody knows but us, until the ops come again that gave them out.
+            # And of ops that rows show in part, nobody may have the rest, nor the UIDs that they gave out.
             return
         if self.tracker.epoch != self.root.epoch or self.core.name in self.members.witnesses:
             return

@@ -167,16 +167,21 @@ def test_a_root_that_all_have_cleared_for_goes_on_without_a_gap() -> None:
     assert "a>m1 1 OK uid=1" in cluster.said()
 
 
-def test_who_waits_for_ops_that_a_crash_left_half_done_does_not_say_that_it_is_clear() -> None:
-    """The UIDs that its clients have seen, nobody else knows."""
+@pytest.mark.parametrize("why", ["a crash left a message", "rows came by state in part"])
+def test_who_waits_for_ops_of_which_it_shows_something_does_not_say_that_it_is_clear(why: str) -> None:
+    """The UIDs that its clients have seen, nobody else may know; nor what those gave out that made these ops."""
     cluster = ready("abc")
     [box] = cluster.rows["b"].boxes("alice")
-    b = cluster.nodes["b"]
-    b.core.merger.kept[box.guid] = {"G1": Stored(7, (), Dot("c", 1))}
+    core = cluster.nodes["b"].core
+    if why == "a crash left a message":
+        core.merger.kept[box.guid] = {"G1": Stored(7, (), Dot("c", 1))}
+    else:
+        core.journal.reaches([Dot("c", 1)])
     cluster.nodes["a"].mastering.root.renew(cluster.now)
     cluster.run(0.1)
     assert not [line for line in cluster.said("ROOT-CLEAR") if line.startswith("b>a")]
-    b.core.merger.kept.clear()
+    core.merger.kept.clear()
+    core.jump((Dot("c", 1),))
     cluster.run(1.5)
     assert [line for line in cluster.said("ROOT-CLEAR") if line.startswith("b>a")]
 
