@@ -6,7 +6,10 @@ under a GUID that follows from both, and expunged under the one that it came wit
 the other is; if several nodes do it, all have done the same.
 
 What was done to one of the two by its GUID meanwhile, is done to whichever a node has: so a mail may have the flags
-again that it came with.
+again that it came with, and one that was expunged or moved before its node heard of the other may come back.
+
+A mail that comes without its text, as its sender has the other one, counts as the same: its text comes with the op of
+whoever had it.
 
 Not here: where a mail is found to be another one (merging.py, joining.py), and who makes the ops (core.py). Mails of
 one GUID that were saved in two mailboxes are not told from copies.
@@ -26,19 +29,24 @@ def are_two(sums: tuple[int, ...], others: tuple[int, ...]) -> bool:
     return bool(sums) and bool(others) and sums != others
 
 
+def are_mails(one: MessageRow, other: MessageRow) -> bool:
+    """Are rows of one GUID, of two nodes, of two mails? Not those that the same op brought, as a COPY of one of two."""
+    return are_two(one.sums, other.sums) and not set(one.dots) & set(other.dots)
+
+
 def guid_of_other(guid: str, sums: tuple[int, ...]) -> str:
     """The GUID, 32 hex digits, of the mail with these checksums (CRC32C of each 64 KiB), if another one has `guid`."""
     return hashlib.sha256(f"{guid} {sums}".encode()).hexdigest()[:32]
 
 
 def ops_apart(rows: Rows, row: MessageRow) -> tuple[Op, ...]:
-    """A mail that came is saved under a GUID of its own, unless another node did that, and is no longer under the one
-    that it came with."""
+    """A mail that came is saved under a GUID of its own, unless it is there, and is no longer under the one that it came
+    with."""
     box, guid = rows.box(row.box), guid_of_other(row.guid, row.sums)
     assert box is not None
     user, place = box.user, by_guid(box)
     expunge = Expunge(user=user, box=place, guids=(row.guid,), kills=row.dots)
-    if rows.message(row.box, guid) is not None or rows.gone(row.box, guid) is not None:
+    if rows.message(row.box, guid) is not None:
         return (expunge,)
     flags, size, received = row.set_flags(), row.size, row.received
     return Save(user=user, box=place, guid=guid, size=size, received=received, flags=flags, sum=row.sums), expunge

@@ -96,8 +96,8 @@ class Core:
         """Mailboxes with messages that need another UID."""
         self.behind: Final[set[str]] = set()
         """Users whose store is still doing what follows from the rows, beside the rounds; the shell keeps this."""
-        self.texts: Final[dict[tuple[str, str], Text]] = {}
-        """(user, GUID) -> text that was fetched for an op that waits."""
+        self.texts: Final[dict[tuple[Dot, str], Text]] = {}
+        """(op that waits, GUID) -> text that was fetched for it."""
         self.textless: Final[set[tuple[Dot, str]]] = set()
         """Op that waits, and a GUID whose text nobody has any more that has applied it."""
         self.lacking: Final[dict[Dot, tuple[str, str]]] = {}
@@ -281,6 +281,7 @@ class Core:
     def do(self, ops: list[AnyOp], text: str = "", tag: str = UNTAGGED) -> list[AnyOp]:
         """Ops of our own as one transaction: applied, kept, told to all that are live. They come back with dots."""
         made = self._do_all(ops, text, tag)
+        self._follow_up([])
         self.drain()
         return made
 
@@ -289,10 +290,21 @@ class Core:
         last = min(last, LAST_UID)
         self.do([Renumber(user=box.user, box=by_guid(box), to=((last, last),), token=token)])
 
+    def sums_of(self, box: str, guid: str) -> tuple[int, ...]:
+        """The checksums of the message that has this GUID in a mailbox, or had it until now; () for none."""
+        known = self.rows.message(box, guid)
+        return self.merger.going.get((box, guid), ()) if known is None else known.sums
+
     def adopt(self, save: Save) -> None:
         """A message that a mail program has put into the store: nothing is to be done there for it, and what its flags
         are may have changed again."""
+        box, guid = save.box.text, save.guid
+        self.merger.going.pop((box, guid), None)
+        known = self.rows.message(box, guid)
         made = self._do(save, "", UNTAGGED)
+        if known is not None and are_two(known.sums, save.sum):
+            # What came for that one was not put there, as this one was.
+            self.damaged(save.user, box, guid, "another mail has its GUID")
         self._works = [
             work
             for work in self._works
@@ -400,10 +412,8 @@ class Core:
             self.rows.skip_to(dot)
         for at in [at for at in self.lacking if self.causal.has(at)]:
             del self.lacking[at]
-        # Ops that still need one ask for it again.
-        for text in self.texts.values():
-            self.let_go(text.name)
-        self.texts.clear()
+        for each in [each for each in self.texts if self.causal.has(each[0])]:
+            self.let_go(self.texts.pop(each).name)
         self.textless.difference_update([each for each in self.textless if self.causal.has(each[0])])
         self._works.extend(self.merger.let_go_passed(self.causal.has))
         self.drain()
@@ -412,7 +422,7 @@ class Core:
         op = each.op
         assert op.at is not None
         self.lacking.pop(op.at, None)
-        texts = {guid: self._take_text(op, op.at, guid) for guid in _guids(op)}
+        texts = {guid: self._take_text(op.at, guid) for guid in _guids(op)}
         if isinstance(op, Save) and each.text:
             self.let_go((texts[op.guid] or NO_TEXT).name)
             texts[op.guid] = Text(each.text)
@@ -490,8 +500,8 @@ class Core:
             op = each.op
             for guid in _guids(op) if not each.text else ():
                 assert op.at is not None
-                is_here = self.rows.home(op.user, guid) is not None and not self._is_other(op)
-                if not is_here and not self._is_fetched(op, guid) and (op.at, guid) not in self.textless:
+                is_known = (op.at, guid) in self.texts or (op.at, guid) in self.textless
+                if self.rows.home(op.user, guid) is None and not is_known:
                     if isinstance(op, Save) and self.merger.is_kept(op):
                         continue
                     self.lacking[op.at] = (op.user, guid)
@@ -503,22 +513,10 @@ class Core:
         self.textless.add((at, guid))
         self.lacking.pop(at, None)
 
-    def _is_fetched(self, op: Op, guid: str) -> bool:
-        """Was the text fetched, and not that of another mail of this GUID?"""
-        text = self.texts.get((op.user, guid))
-        return text is not None and not (isinstance(op, Save) and are_two(text.sums, op.sum))
-
-    def _take_text(self, op: Op, at: Dot, guid: str) -> Text | None:
+    def _take_text(self, at: Dot, guid: str) -> Text | None:
         is_textless = (at, guid) in self.textless
         self.textless.discard((at, guid))
-        if self._is_fetched(op, guid):
-            return self.texts.pop((op.user, guid))
-        return None if is_textless else NO_TEXT
-
-    def _is_other(self, op: Op) -> bool:
-        """Has another mail the GUID of the one that comes?"""
-        row = self.rows.message(op.box.text, op.guid) if isinstance(op, Save) else None
-        return row is not None and isinstance(op, Save) and are_two(row.sums, op.sum)
+        return self.texts.pop((at, guid), None if is_textless else NO_TEXT)
 
 
 def _guids(op: Op) -> tuple[str, ...]:

@@ -11,8 +11,10 @@ from __future__ import annotations
 from typing import Final, NamedTuple, final
 
 from pyrepl.mailbox.answers import No, Ok, Reason
+from pyrepl.mailbox.clashes import are_two
 from pyrepl.mailbox.core import Core, Peer
 from pyrepl.mailbox.merging import NO_TEXT, Text
+from pyrepl.mailbox.rows import MessageRow
 from pyrepl.mailbox.verbs import Command, Fetch, Save
 from pyrepl.mailbox.words import Dot, node_of
 
@@ -41,20 +43,27 @@ class Fetching:
         """Ops, and who sent another text than theirs."""
 
     def hear_fetch(self, peer: str, tag: str, fetch: Fetch) -> None:
-        home = self._core.rows.home(fetch.user, fetch.guid)
+        home = self._home(fetch)
         if home is None:
             self._core.send(peer, No(reason=Reason.NOUID, held=self._core.journal.vector()), tag)
             return
         answer = Ok(size=home.size, received=home.received, sum=home.sums)
         self._core.send(peer, answer, tag, (fetch.user, fetch.guid))
 
+    def _home(self, fetch: Fetch) -> MessageRow | None:
+        """Where the user has it; a mailbox may have another mail of this GUID."""
+        rows = self._core.rows
+        first = rows.home(fetch.user, fetch.guid)
+        if first is None or not are_two(first.sums, fetch.sum):
+            return first
+        homes = (rows.message(box.guid, fetch.guid) for box in rows.boxes(fetch.user))
+        return next((row for row in homes if row is not None and not are_two(row.sums, fetch.sum)), None)
+
     def ask(self) -> None:
         """Ask for all that ops lack, each at one member."""
         busy = {asked.at for asked in self._asked.values()}
-        for at, what in list(self._core.lacking.items()):
-            if what in self._core.texts:
-                del self._core.lacking[at]
-            elif at not in busy:
+        for at, what in self._core.lacking.items():
+            if at not in busy:
                 self._ask(at, what)
 
     def _ask(self, at: Dot, what: tuple[str, str]) -> None:
@@ -67,7 +76,12 @@ class Fetching:
         self._count += 1
         tag = f"{FETCH}{self._count}"
         self._asked[tag] = _Asked(at, what, peer)
-        self._core.send(peer, Fetch(user=what[0], guid=what[1]), tag)
+        self._core.send(peer, Fetch(user=what[0], guid=what[1], sum=self._sums(at)), tag)
+
+    def _sums(self, at: Dot) -> tuple[int, ...]:
+        """The checksums of the text that an op tells of; a COPY tells of none."""
+        op = self._core.causal.waiting(at)
+        return op.sum if isinstance(op, Save) else ()
 
     def answered(self, peer: Peer, tag: str, answer: Command, text: str) -> None:
         """The answer to a question, which may be forgotten by now, and the drop file of its text."""
@@ -82,27 +96,23 @@ class Fetching:
             self._take(peer, asked, answer, text)
 
     def _take(self, peer: Peer, asked: _Asked, answer: Command, text: str) -> None:
-        at, guid = asked.at, asked.what[1]
-        if isinstance(answer, Ok) and self._is_wanted(at, answer):
-            self._core.let_go(self._core.texts.get(asked.what, NO_TEXT).name)
-            self._core.texts[asked.what] = Text(text, answer.size or 0, answer.received or 0, answer.sum)
+        at, (_, guid) = asked.at, asked.what
+        if isinstance(answer, Ok) and not are_two(answer.sum, self._sums(at)):
+            self._core.let_go(self._core.texts.get((at, guid), NO_TEXT).name)
+            self._core.texts[at, guid] = Text(text, answer.size or 0, answer.received or 0, answer.sum)
             self._core.lacking.pop(at, None)
         else:
             self._core.let_go(text)
             self._refused.setdefault(at, set()).add(peer.name)
             if isinstance(answer, No) and answer.reason is Reason.FAILED:
                 self._wrong.add((at, peer.name))
-            if not _has_applied(peer, answer, at):
+            held = answer.held if isinstance(answer, No) else ()
+            if not any(dot.origin == at.origin and dot.seq >= at.seq for dot in held):
                 return
-            # And it has no such message any more: that was expunged, or has a GUID of its own.
+            # It applied the op, and has no such message any more: the message was expunged.
             self._core.no_text(at, guid)
         self._refused.pop(at, None)
         self._core.drain()
-
-    def _is_wanted(self, at: Dot, answer: Ok) -> bool:
-        """Is it the text that the op tells of? Another mail may have its GUID there."""
-        op = self._core.causal.waiting(at)
-        return not isinstance(op, Save) or not op.sum or answer.sum == op.sum
 
     def link_down(self, peer: str) -> None:
         for tag in [tag for tag, asked in self._asked.items() if asked.peer == peer]:
@@ -128,10 +138,3 @@ class Fetching:
             and not any((at, name) in self._wrong for name in names)
             and all(peer.held.get(at.origin, 0) < at.seq for peer in peers)
         ]
-
-
-def _has_applied(peer: Peer, answer: Command, at: Dot) -> bool:
-    """Had a member applied this op when it answered?"""
-    if isinstance(answer, No):
-        return any(dot.origin == at.origin and dot.seq >= at.seq for dot in answer.held)
-    return isinstance(answer, Ok) and peer.held.get(at.origin, 0) >= at.seq

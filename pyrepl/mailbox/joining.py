@@ -28,7 +28,7 @@ from collections.abc import Iterable, Mapping
 from typing import Final, final
 
 from pyrepl.mailbox.boxes import view, works_between
-from pyrepl.mailbox.clashes import are_two
+from pyrepl.mailbox.clashes import are_mails
 from pyrepl.mailbox.entries import Known
 from pyrepl.mailbox.flags import merged
 from pyrepl.mailbox.merging import Effects, Merger, Text, newest, with_creation
@@ -74,9 +74,7 @@ class Joiner:
         if row is None or not self._new_dots(row):
             return False
         mine = self.rows.message(box, row.guid)
-        if mine is None:
-            return self.rows.home(user, theirs.guid) is None
-        return are_two(mine.sums, row.sums)
+        return self.rows.home(user, theirs.guid) is None if mine is None else are_mails(mine, row)
 
     def message(
         self, user: str, box: str, theirs: Known, text: Text | None, held: Mapping[str, int], effects: Effects
@@ -86,7 +84,7 @@ class Joiner:
         now = self.rows.box(box)
         mine = self.rows.message(box, theirs.guid)
         assert now is not None
-        if theirs.row is not None and mine is not None and are_two(mine.sums, theirs.row.sums):
+        if theirs.row is not None and mine is not None and self.merger.is_other(mine, theirs.row, text):
             self._join(user, now, mine, theirs._replace(row=None), held, effects)
             self.merger.arrive(user, theirs.row._replace(dots=self._new_dots(theirs.row)), text, effects)
         elif theirs.row is not None and mine is None:

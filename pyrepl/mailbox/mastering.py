@@ -36,6 +36,8 @@ from pyrepl.mailbox.verbs import Command, Give, RootClear, RootSet, Take
 from pyrepl.mailbox.words import APART, Token, node_of
 
 GIVE: Final = "g"
+AWAITED_S: Final = 30.0
+"""So long after its start a node waits for ops that were half done before it: their origin's disk may be lost."""
 
 
 class MasteringOptions(NamedTuple):
@@ -73,6 +75,8 @@ class Mastering:
         self._early: Final = EarlyLocks(core)
         self._told_clear = -1
         """The epoch for which we said that we are clear."""
+        self._awaits_until: Final = now + AWAITED_S
+        """So long ops are awaited whose messages a crash left."""
         self._gave = 0
         self._gives: dict[str, tuple[str, Token]] = {}
         """Tag of a GIVE that was not answered yet -> its mailbox and token."""
@@ -325,7 +329,8 @@ class Mastering:
         root = self.root.root
         if not root or not self.tracker.is_clear or not self.may_clear() or not self.has_heard_all():
             return
-        if self.core.merger.kept or self.core.journal.is_ahead():
+        is_left = now < self._awaits_until and self.core.merger.awaits(self.core.causal.has)
+        if is_left or self.core.journal.is_ahead():
             # Which UIDs clients saw before a crash, nobody knows but us, until the ops come again that gave them out.
             # And of ops that rows show in part, nobody may have the rest, nor the UIDs that they gave out.
             return

@@ -95,7 +95,9 @@ class Mending:
         self._made += 1
         tag = f"{MEND}{self._made}"
         self._asked[tag] = _Asked(what, peer)
-        self.core.send(peer, Fetch(user=self.core.missing[what].user, guid=what[1]), tag)
+        row = self.core.rows.message(*what)
+        sums = () if row is None else row.sums
+        self.core.send(peer, Fetch(user=self.core.missing[what].user, guid=what[1], sum=sums), tag)
 
     def _tell_unmended(self, what: tuple[str, str]) -> None:
         """Once, as it is tried again and again."""

@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Final, NamedTuple, TypeAlias, final
 
 from pyrepl.mailbox.boxes import is_visible, view, works_between
-from pyrepl.mailbox.clashes import are_two
+from pyrepl.mailbox.clashes import are_mails, are_two
 from pyrepl.mailbox.flags import changed, from_set, merged
 from pyrepl.mailbox.modseqs import Landing, land
 from pyrepl.mailbox.refusals import MOST_IN_OP
@@ -114,6 +114,11 @@ class Merger:
         kept, box = self._left(op.box.text, op.guid), self.rows.box(op.box.text)
         return kept is not None and kept.at == op.at and (box is None or not box.deleted)
 
+    def awaits(self, has: Callable[[Dot], bool]) -> bool:
+        """Are there messages that a crash left, and whose ops have not come again? `has`: is an op applied?"""
+        left = (has_left.at for kept in self.kept.values() for has_left in kept.values())
+        return any(at is not None and not has(at) for at in left)
+
     def apply(self, op: Op, texts: Texts, effects: Effects) -> None:
         """Apply one op that is due. An op on nothing that we know changes nothing."""
         if isinstance(op, Create):
@@ -186,12 +191,12 @@ class Merger:
             effects.works.append(RemoveMessage(user, row.box, row.guid))
             if was_left:
                 effects.works.extend(self._unshown(box))
-        elif known is None and are_two(self.going.get((row.box, row.guid), ()), row.sums):
-            self._set_apart(row, text, effects)
-        elif known is None:
-            self._add(user, row, text, effects, by_op=by_op)
-        else:
+        elif known is not None:
             self._arrive_again(user, known, row, text, effects)
+        elif text is not None and self.is_other(None, row, text):
+            self._set_apart(row, text, effects)
+        else:
+            self._add(user, row, text, effects, by_op=by_op)
         if before is not None:
             works = works_between(self.rows, user, before, view(self.rows, user))
             # A mailbox that lives again begins below the message for which it does.
@@ -204,24 +209,30 @@ class Merger:
 
     def _arrive_again(self, user: str, known: MessageRow, row: MessageRow, text: Text | None, effects: Effects) -> None:
         """A GUID comes that is there: what was done to it, was done to both, be they two mails."""
-        is_same = not are_two(known.sums, row.sums)
-        dots = tuple(sorted({*known.dots, *row.dots})) if is_same else known.dots
+        is_other = self.is_other(known, row, text)
+        dots = known.dots if is_other else tuple(sorted({*known.dots, *row.dots}))
         both = known._replace(flags=merged(known.flags, row.flags), dots=dots, modseq=max(known.modseq, row.modseq))
         self.rows.put_message(both)
         self._set_flags(user, known, both, effects)
-        if is_same:
+        if is_other and text is not None:
+            self._set_apart(row, text, effects)
+        else:
             self._place(user, both, row.uid, row.token, effects)
             self._pass(row.box, row.uid)
-        else:
-            self._set_apart(row, text, effects)
 
-    def _set_apart(self, row: MessageRow, text: Text | None, effects: Effects) -> None:
-        """A message that comes is another mail than one that has its GUID, or had it until now. `text` None: it was
-        expunged before it came."""
+    def is_other(self, known: MessageRow | None, row: MessageRow, text: Text | None) -> bool:
+        """Does a message come with a text, and another mail has its GUID here, or had it until now? Without a text it
+        counts as the same, or it would be gone: then each node shows the one that it has."""
+        if text is None or not text.name:
+            return False
+        return are_two(self.going.get((row.box, row.guid), ()), row.sums) if known is None else are_mails(known, row)
+
+    def _set_apart(self, row: MessageRow, text: Text, effects: Effects) -> None:
+        """A message that comes is another mail than that which has its GUID."""
         dots = self.not_killed(row.box, row.guid, row.dots)
         self._bury(row)
         self._pass(row.box, row.uid)
-        if dots and text is not None and text.name:
+        if dots:
             effects.apart.append((row._replace(dots=dots), text))
 
     def not_killed(self, box: str, guid: str, dots: Iterable[Dot]) -> tuple[Dot, ...]:

@@ -314,17 +314,24 @@ class Pulling:
             self.core.let_go(text)
             self._fetch_elsewhere(now, asked.guid)
             return
-        now.page.texts[asked.guid] = Text(text) if is_it else None
+        self._text(now, now.page, asked.guid, Text(text) if is_it else None)
+
+    def _text(self, now: _Transfer, page: _Page, guid: str, text: Text | None) -> None:
+        page.texts[guid] = text
         if not now.fetching:
-            self._complete(now, now.page)
+            self._complete(now, page)
             if now.page is None:
                 self._go_on(now)
 
     def _fetch_elsewhere(self, now: _Transfer, guid: str) -> None:
-        """The member's text is damaged: somebody else may have it. If nobody has, it is tried anew after a time."""
-        assert now.box is not None
+        """The member's text is damaged: somebody else may have it. If nobody has, it is tried anew after a time; but it
+        is done without that of a mail whose GUID another one has here."""
+        assert now.box is not None and now.page is not None
         tried = now.tried.setdefault(guid, {now.peer})
         peer = next((peer.name for peer in self.core.peers.values() if peer.is_up and peer.name not in tried), None)
+        if peer is None and self.core.rows.message(now.box.state.id, guid) is not None:
+            self._text(now, now.page, guid, NO_TEXT)
+            return
         if peer is None:
             self._damaged.add(now.peer)
             self._give_up()
@@ -337,7 +344,8 @@ class Pulling:
         self._heard += 1
         tag = f"{TEXT}{self._asked}"
         now.fetching[tag] = _Fetching(guid, peer)
-        self.core.send(peer, Fetch(user=user, guid=guid), tag)
+        known = None if now.page is None else now.page.known[guid].row
+        self.core.send(peer, Fetch(user=user, guid=guid, sum=() if known is None else known.sums), tag)
 
     # What is asked
 

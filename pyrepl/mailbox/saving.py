@@ -256,8 +256,7 @@ class Saving:
         if saved.is_there:
             self.core.adopt(op)
             return
-        row = self.core.rows.message(box.guid, op.guid)
-        if row is not None and are_two(row.sums, op.sum):
+        if are_two(self.core.sums_of(box.guid, op.guid), op.sum):
             op = op.replaced(guid=guid_of_other(op.guid, op.sum))
         [made] = self.core.do([op], saved.text, self.acks.ask_tag(saved.tag))
         self.acks.wait(saved.client, saved.tag, made.at, Ok(uid=made.uid, at=made.at), now)

@@ -316,12 +316,13 @@ class TxEnd(Command):
 
 
 class Fetch(Command):
-    """The text of a message is wanted."""
+    """The text of a message is wanted. `sum`: of the mail with these checksums, where two have this GUID."""
 
     VERB: ClassVar = "FETCH"
     POSITIONS: ClassVar = ("user",)
     user: User
     guid: Guid
+    sum: Sums = ()
 
 
 class Check(Command):

@@ -73,7 +73,7 @@ def test_an_op_without_its_text_holds_up_its_own_origin_alone() -> None:
     mine.hear("c", "7", SAVE.replaced(at=Dot("c", 1), guid="G2", uid=2, token=Token(2, 0), modseq=2), "drop")
     assert mine.rows.held() == {"b": 1, "c": 1} and mine.lacking == {Dot("b", 2): ("alice", "G1")}
     assert [(send.peer, send.tag) for send in mine.sends()] == [("c", "7")]
-    mine.texts["alice", "G1"] = Text("came", 4, 7)
+    mine.texts[Dot("b", 2), "G1"] = Text("came", 4, 7)
     mine.drain()
     assert mine.rows.held().items() >= {"b": 3, "c": 1}.items()
 
@@ -93,7 +93,7 @@ def test_a_save_without_a_text_waits_for_it() -> None:
     mine.hear("b", "*", CREATE.replaced(at=Dot("b", 1), modseq=1), "")
     mine.hear("b", "*", SAVE.replaced(at=Dot("b", 2), modseq=1), "")
     assert mine.lacking == {Dot("b", 2): ("alice", "G1")} and mine.causal.held == {"b": 1}
-    mine.texts["alice", "G1"] = Text("drop")
+    mine.texts[Dot("b", 2), "G1"] = Text("drop")
     mine.drain()
     assert mine.causal.held == {"b": 2}
 
@@ -109,29 +109,41 @@ def test_that_nobody_has_a_text_for_an_op_says_nothing_of_other_ops_about_that_m
     mine.no_text(Dot("c", 1), "G1")
     mine.drain()
     assert mine.causal.held == {"b": 1, "c": 1} and mine.rows.message(GUID, "G1") is None
-    mine.texts["alice", "G1"] = Text("drop")
+    mine.texts[Dot("b", 2), "G1"] = Text("drop")
     mine.drain()
     row = mine.rows.message(GUID, "G1")
     assert mine.causal.has(Dot("b", 2)) and row is not None and row.dots == (Dot("b", 2),)
     assert not mine.lacking and not mine.textless
 
 
-def test_the_text_of_another_mail_of_the_guid_does_not_do() -> None:
-    mine = core()
-    mine.hear("b", "*", CREATE.replaced(at=Dot("b", 1), modseq=1), "")
-    mine.hear("b", "*", SAVE.replaced(at=Dot("b", 2), modseq=2, sum=(1,)), "first")
-    other = SAVE.replaced(at=Dot("c", 1), after=(Dot("b", 1),), token=Token(2, 0), modseq=2, sum=(2,))
-    mine.hear("c", "*", other, "")
-    assert mine.lacking == {Dot("c", 1): ("alice", "G1")}, "one of the GUID is here, and is not the one"
-    mine.texts["alice", "G1"] = Text("wrong", 4, 7, (1,))
-    mine.drain()
-    assert mine.lacking == {Dot("c", 1): ("alice", "G1")}
+def test_a_mail_whose_guid_another_one_has_gets_one_of_its_own_if_its_text_comes() -> None:
+    own = guid_of_other("G1", (2,))
+    for text, sums in (("drop", {"G1": (1,), own: (2,)}), ("", {"G1": (1,)})):
+        mine = core()
+        mine.hear("b", "*", CREATE.replaced(at=Dot("b", 1), modseq=1), "")
+        mine.hear("b", "*", SAVE.replaced(at=Dot("b", 2), modseq=2, sum=(1,)), "first")
+        mine.works()
+        other = SAVE.replaced(at=Dot("c", 1), after=(Dot("b", 1),), token=Token(2, 0), modseq=2, sum=(2,))
+        mine.hear("c", "*", other, text)
+        added = [(work.guid, work.uid, work.text) for work in mine.works() if isinstance(work, AddMessage)]
+        assert added == ([(own, UNPLACED, "drop")] if text else []) and not mine.lacking
+        assert {row.guid: row.sums for row in mine.rows.messages(GUID)} == sums and mine.unneeded() == []
+        assert [note.about for note in mine.notices()] == (["alice INBOX G1"] if text else [])
+        row = mine.rows.message(GUID, "G1")
+        assert row is not None and (Dot("c", 1) in row.dots) is not bool(text), "else it would count as expunged"
+
+
+def test_what_a_mail_program_put_under_a_guid_stays_there_be_it_another_mail() -> None:
+    mine = Core("a", MemoryRows(), (), has_gates=True)
+    mine.do([CREATE])
+    mine.do([SAVE.replaced(sum=(1,))], text="drop")
     mine.works()
-    mine.texts["alice", "G1"] = Text("right", 4, 7, (2,))
-    mine.drain()
-    assert [(work.uid, work.text) for work in mine.works() if isinstance(work, AddMessage)] == [(UNPLACED, "right")]
-    assert {row.guid: row.sums for row in mine.rows.messages(GUID)} == {"G1": (1,), guid_of_other("G1", (2,)): (2,)}
-    assert "right" not in mine.unneeded() and [note.about for note in mine.notices()] == ["alice INBOX G1"]
+    mine.do([Expunge(user="alice", box=SAVE.box, guids=("G1",), kills=(Dot("a", 2),))])
+    mine.adopt(SAVE.replaced(uid=2, sum=(2,)))
+    assert mine.works() == [] and mine.removals() == [], "the file that is there is the new one's"
+    assert [(row.uid, row.sums) for row in mine.rows.messages(GUID)] == [(2, (2,))]
+    mine.adopt(SAVE.replaced(uid=3, sum=(3,)))
+    assert list(mine.missing) == [(GUID, "G1")], "the text that is there is not the row's"
 
 
 def test_a_save_whose_text_a_crash_left_in_the_store_needs_none() -> None:
@@ -189,7 +201,7 @@ def test_what_came_by_state_is_not_waited_for_and_is_answered() -> None:
     save = SAVE.replaced(at=Dot("b", 2), modseq=1)
     mine.hear("b", "7", save, "drop")
     mine.lacking[Dot("b", 2)] = ("alice", "G1")
-    mine.texts["alice", "G1"] = Text("fetched")
+    mine.texts[Dot("b", 2), "G1"] = Text("fetched")
     mine.jump((Dot("a", 0), Dot("b", 2), Dot("c", 5)))
     assert mine.rows.held() == mine.causal.held == {"b": 2, "c": 5} and mine.causal.count == 0
     assert sorted(mine.unneeded()) == ["drop", "fetched"] and not mine.lacking and not mine.texts

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from pyrepl.mailbox.answers import No, Ok
 from pyrepl.mailbox.journal_ops import by_guid
-from pyrepl.mailbox.verbs import Save
-from pyrepl.mailbox.words import Dot, Token
+from pyrepl.mailbox.rows import BoxRow
+from pyrepl.mailbox.verbs import Fetch, Save
+from pyrepl.mailbox.words import Dot, Stamp, Token
 from tests.scenario.mailbox.cluster import ready
 from tests.scenario.mailbox.cluster import save as words_of
 
@@ -25,16 +27,28 @@ def test_l3_a_text_that_is_missing_is_fetched() -> None:
     assert rows[0] == rows[1] and [row.size for row in rows[0] if row is not None] == [4], "it says what came"
 
 
-def test_of_two_mails_with_one_guid_the_right_text_is_waited_for() -> None:
-    """The member that is asked has the other one, and has not applied the op."""
-    cluster = ready("abc")
-    cluster.cut("b", "c")
-    b, [box] = cluster.nodes["b"], cluster.rows["a"].boxes("alice")
+def test_of_two_mails_with_one_guid_the_right_one_is_answered() -> None:
+    cluster = ready()
+    a, [box] = cluster.nodes["a"], cluster.rows["a"].boxes("alice")
     cluster.say("m1>a 1 SAVE alice INBOX uid=* guid=G1 size=4 received=1795333408 flags=() sum=00000001 {text}")
+    row = a.core.rows.message(box.guid, "G1")
+    assert row is not None
+    other = BoxRow("f" * 32, "alice", "Other", Stamp(9, "a"), 5, created_stamp=Stamp(9, "a"))
+    a.core.rows.put_box(other)
+    a.core.rows.put_message(row._replace(box=other.guid, sums=(2,)))
+    a.core.sends()
+    for sums, found in (((), (1,)), ((1,), (1,)), ((2,), (2,)), ((3,), None)):
+        a.resync.fetching.hear_fetch("b", "f1", Fetch(user="alice", guid="G1", sum=sums))
+        [answer] = [send.command for send in a.core.sends()]
+        assert answer.__dict__["sum"] == (found or ()) and isinstance(answer, No) is (found is None)
+
+
+def test_a_text_that_is_of_another_mail_is_not_taken() -> None:
+    cluster = ready()
+    b, [box] = cluster.nodes["b"], cluster.rows["a"].boxes("alice")
     save = Save(user="alice", box=by_guid(box), uid=9, guid="G1", size=4, received=1, token=Token(1, 5), sum=(2,))
     b.hear("a", "*", save.replaced(at=Dot("c", 1), modseq=9), "", cluster.now)
-    cluster._after("b")
-    cluster.settle()
-    assert [line for line in cluster.said("OK") if line.startswith("a>b f") and " sum=00000001" in line]
-    assert b.core.lacking == {Dot("c", 1): ("alice", "G1")} and not b.core.texts and not b.core.textless
-    assert b.core.unneeded() == ["drop"] and [row.sums for row in b.core.rows.messages(box.guid)] == [(1,)]
+    [asked] = [send for send in b.core.sends() if isinstance(send.command, Fetch)]
+    assert asked.command.__dict__["sum"] == (2,)
+    b.hear("a", asked.tag, Ok(size=4, received=1, sum=(1,)), "drop", cluster.now)
+    assert b.core.lacking == {Dot("c", 1): ("alice", "G1")} and not b.core.texts and b.core.unneeded() == ["drop"]
