@@ -8,8 +8,7 @@ the other is; if several nodes do it, all have done the same.
 What was done to one of the two by its GUID meanwhile, is done to whichever a node has: so a mail may have the flags
 again that it came with, and one that was expunged or moved before its node heard of the other may come back.
 
-A mail that comes without its text, as its sender has the other one, counts as the same: its text comes with the op of
-whoever had it.
+A COPY does not say of which of two mails it is, so where it comes to a GUID that is there, it counts as the same.
 
 Not here: where a mail is found to be another one (merging.py, joining.py), and who makes the ops (core.py). Mails of
 one GUID that were saved in two mailboxes are not told from copies.
@@ -40,8 +39,8 @@ def guid_of_other(guid: str, sums: tuple[int, ...]) -> str:
 
 
 def ops_apart(rows: Rows, row: MessageRow) -> tuple[Op, ...]:
-    """A mail that came is saved under a GUID of its own, unless it is there, and is no longer under the one that it came
-    with."""
+    """A mail that came is saved under a GUID of its own, unless it is there; and it is no longer under the GUID that it
+    came with."""
     box, guid = rows.box(row.box), guid_of_other(row.guid, row.sums)
     assert box is not None
     user, place = box.user, by_guid(box)

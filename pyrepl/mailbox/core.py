@@ -426,7 +426,10 @@ class Core:
         if isinstance(op, Save) and each.text:
             self.let_go((texts[op.guid] or NO_TEXT).name)
             texts[op.guid] = Text(each.text)
+        home = self.rows.home(op.user, op.guid) if isinstance(op, Save) and texts[op.guid] == NO_TEXT else None
         effects = self._merge(op, texts)
+        if isinstance(op, Save) and home is not None and are_two(home.sums, op.sum):
+            self.damaged(op.user, op.box.text, op.guid, "another mail has its GUID in another mailbox")
         self.count(Counted.OP_APPLIED)
         self._answer_told(op.at)
         if isinstance(op, Store):
@@ -501,12 +504,18 @@ class Core:
             for guid in _guids(op) if not each.text else ():
                 assert op.at is not None
                 is_known = (op.at, guid) in self.texts or (op.at, guid) in self.textless
-                if self.rows.home(op.user, guid) is None and not is_known:
+                if not is_known and not self._is_here(op, guid):
                     if isinstance(op, Save) and self.merger.is_kept(op):
                         continue
                     self.lacking[op.at] = (op.user, guid)
                     return False
         return True
+
+    def _is_here(self, op: Op, guid: str) -> bool:
+        """Has the user the text? Not if another mail has its GUID in this mailbox."""
+        there = self.rows.message(op.box.text, guid) if isinstance(op, Save) else None
+        is_other = isinstance(op, Save) and there is not None and are_two(there.sums, op.sum)
+        return self.rows.home(op.user, guid) is not None and not is_other
 
     def no_text(self, at: Dot, guid: str) -> None:
         """An op lacks this text, which nobody has any more: its message was expunged."""

@@ -111,10 +111,8 @@ class Joiner:
     ) -> None:
         """A message that is here, and perhaps there."""
         theirs = known.row
-        both = set(mine.dots) & set(theirs.dots) if theirs is not None else set()
-        # What came to the other by state, and was expunged there, its vector may not cover yet.
-        killed = dict(known.gone.dots) if known.gone is not None else {}
-        ours = {*both, *_beyond(_beyond(mine.dots, held), killed)}
+        both = _common(mine, known)
+        ours = self.left(mine, known, held)
         new = {*both, *self._new_dots(theirs)} if theirs is not None else both
         if not ours:
             self._kill(user, box, mine, effects)
@@ -137,6 +135,12 @@ class Joiner:
             stands = theirs.uid == UNPLACED or not new
             uid, token = (mine.uid, mine.token) if stands else (theirs.uid, theirs.token)
             self.merger.arrive(user, theirs._replace(dots=joined, uid=uid, token=token), Text(), effects)
+
+    def left(self, mine: MessageRow, known: Known, held: Mapping[str, int]) -> set[Dot]:
+        """Of a message of ours the SAVEs and COPYs that the other has too, or does not know; `held` is its vector."""
+        # What came to the other by state, and was expunged there, its vector may not cover yet.
+        killed = dict(known.gone.dots) if known.gone is not None else {}
+        return {*_common(mine, known), *_beyond(_beyond(mine.dots, held), killed)}
 
     def _kill(self, user: str, box: BoxRow, mine: MessageRow, effects: Effects) -> None:
         before = view(self.rows, user) if box.deleted else None
@@ -176,6 +180,10 @@ class Joiner:
     def _modseq(self, box: str, guid: str) -> int:
         found = self.rows.message(box, guid) or self.rows.gone(box, guid)
         return 0 if found is None else found.modseq
+
+
+def _common(mine: MessageRow, known: Known) -> set[Dot]:
+    return set(mine.dots) & set(known.row.dots) if known.row is not None else set()
 
 
 def _beyond(dots: Iterable[Dot], held: Mapping[str, int]) -> tuple[Dot, ...]:

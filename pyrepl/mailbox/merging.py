@@ -193,7 +193,7 @@ class Merger:
                 effects.works.extend(self._unshown(box))
         elif known is not None:
             self._arrive_again(user, known, row, text, effects)
-        elif text is not None and self.is_other(None, row, text):
+        elif self.is_other(None, row, text):
             self._set_apart(row, text, effects)
         else:
             self._add(user, row, text, effects, by_op=by_op)
@@ -214,25 +214,25 @@ class Merger:
         both = known._replace(flags=merged(known.flags, row.flags), dots=dots, modseq=max(known.modseq, row.modseq))
         self.rows.put_message(both)
         self._set_flags(user, known, both, effects)
-        if is_other and text is not None:
+        if is_other:
             self._set_apart(row, text, effects)
         else:
             self._place(user, both, row.uid, row.token, effects)
             self._pass(row.box, row.uid)
 
     def is_other(self, known: MessageRow | None, row: MessageRow, text: Text | None) -> bool:
-        """Does a message come with a text, and another mail has its GUID here, or had it until now? Without a text it
-        counts as the same, or it would be gone: then each node shows the one that it has."""
-        if text is None or not text.name:
+        """Does a message come whose GUID another mail has here, or had until now? One whose text is to be linked from
+        elsewhere counts as the same. `text` None: it was expunged before it came."""
+        if text is not None and not text.name:
             return False
         return are_two(self.going.get((row.box, row.guid), ()), row.sums) if known is None else are_mails(known, row)
 
-    def _set_apart(self, row: MessageRow, text: Text, effects: Effects) -> None:
+    def _set_apart(self, row: MessageRow, text: Text | None, effects: Effects) -> None:
         """A message that comes is another mail than that which has its GUID."""
         dots = self.not_killed(row.box, row.guid, row.dots)
         self._bury(row)
         self._pass(row.box, row.uid)
-        if dots:
+        if dots and text is not None:
             effects.apart.append((row._replace(dots=dots), text))
 
     def not_killed(self, box: str, guid: str, dots: Iterable[Dot]) -> tuple[Dot, ...]:

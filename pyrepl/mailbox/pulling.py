@@ -329,7 +329,7 @@ class Pulling:
         assert now.box is not None and now.page is not None
         tried = now.tried.setdefault(guid, {now.peer})
         peer = next((peer.name for peer in self.core.peers.values() if peer.is_up and peer.name not in tried), None)
-        if peer is None and self.core.rows.message(now.box.state.id, guid) is not None:
+        if peer is None and self._has_other(now.page, now.box.state.id, guid):
             self._text(now, now.page, guid, NO_TEXT)
             return
         if peer is None:
@@ -338,6 +338,12 @@ class Pulling:
             return
         tried.add(peer)
         self._fetch(now, peer, self._row(now.box).user, guid)
+
+    def _has_other(self, page: _Page, box: str, guid: str) -> bool:
+        """Is there another mail of this GUID here, which stays?"""
+        mine = self.core.rows.message(box, guid)
+        held = {dot.origin: dot.seq for dot in page.answer.held}
+        return mine is not None and bool(self.joiner.left(mine, page.known[guid], held))
 
     def _fetch(self, now: _Transfer, peer: str, user: str, guid: str) -> None:
         self._asked += 1
