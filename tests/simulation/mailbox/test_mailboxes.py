@@ -60,7 +60,7 @@ FOUND = (
 )
 """Seeds of longer runs that found something."""
 FOUND_BESIDE_DOVECOTS = (49, 56, 73, 74, 129, 480, 515, 951, 973, 2629, 4343, 5911, 6940, 13637, 100015779)
-FOUND_WHERE_GUIDS_CLASH = (11, 24, 30, 73, 78, 82, 162, 265, 200043969)
+FOUND_WHERE_GUIDS_CLASH = (11, 24, 30, 73, 78, 82, 162, 265, 200043969, 210011109)
 MUST_HAPPEN = {
     "apart",
     "condstore NO",
