@@ -329,15 +329,14 @@ class Pulling:
         assert now.box is not None and now.page is not None
         tried = now.tried.setdefault(guid, {now.peer})
         peer = next((peer.name for peer in self.core.peers.values() if peer.is_up and peer.name not in tried), None)
-        if peer is None and self._has_other(now.page, now.box.state.id, guid):
+        if peer is not None:
+            tried.add(peer)
+            self._fetch(now, peer, self._row(now.box).user, guid)
+        elif self._has_other(now.page, now.box.state.id, guid):
             self._text(now, now.page, guid, NO_TEXT)
-            return
-        if peer is None:
+        else:
             self._damaged.add(now.peer)
             self._give_up()
-            return
-        tried.add(peer)
-        self._fetch(now, peer, self._row(now.box).user, guid)
 
     def _has_other(self, page: _Page, box: str, guid: str) -> bool:
         """Is there another mail of this GUID here, which stays?"""
@@ -350,8 +349,9 @@ class Pulling:
         self._heard += 1
         tag = f"{TEXT}{self._asked}"
         now.fetching[tag] = _Fetching(guid, peer)
-        known = None if now.page is None else now.page.known[guid].row
-        self.core.send(peer, Fetch(user=user, guid=guid, sum=() if known is None else known.sums), tag)
+        row = None if now.page is None else now.page.known[guid].row
+        assert row is not None, "who needs no text asks for none"
+        self.core.send(peer, Fetch(user=user, guid=guid, sum=row.sums), tag)
 
     # What is asked
 

@@ -215,20 +215,12 @@ class Client:
             self._create("INBOX")
             return
         box = self.rng.choice(boxes)
+        # A COPY does not say of which of two mails of one GUID it is.
+        copies = not self.books.do_clash
         what = self.rng.choices(
             (self._save, self._lock, self._store, self._expunge, self._copy, self._list, self._condstore, self._tx),
             # Beside a Dovecot no client gives out UIDs under a LOCK.
-            # A COPY does not say of which of two mails of one GUID it is.
-            (
-                20,
-                0 if self.world.gates else 14,
-                16,
-                7,
-                0 if self.books.do_clash else 6,
-                4,
-                3,
-                0 if self.books.do_clash else 3,
-            ),
+            (20, 0 if self.world.gates else 14, 16, 7, 6 * copies, 4, 3, 3 * copies),
         )[0]
         what(host.node, box)
 
