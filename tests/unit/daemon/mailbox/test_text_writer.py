@@ -79,7 +79,7 @@ async def test_a_disk_that_refuses_and_a_text_that_ends_half(tmp_path: Path) -> 
     half = texts.begin(Dot("b", 8), "G2", 1, 6, (), told.append)
     half.add(b"abc", False)
     half.abandon()
-    await until(lambda: not half.waiting_bytes)
+    await until(lambda: not half.waiting_bytes and not files(tmp_path))
     (tmp_path / ".pyrepl-drop").rmdir()
     coming = texts.begin(Dot("b", 7), "G1", 1, 6, (), told.append)
     coming.add(b"abc", False)
