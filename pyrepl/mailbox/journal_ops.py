@@ -51,8 +51,7 @@ class Journal:
 
     def next_modseq(self, op: Op) -> int:
         """One more than the highest that is known of what the op changes."""
-        to = op.__dict__.get("to")
-        box = self.rows.box(to.text if isinstance(to, Box) and to.is_guid else op.box.text)
+        box = self.rows.box(op.counted_in.text)
         if box is None:
             return 1
         # While a mailbox comes by state, its messages may have higher ones than itself.

@@ -12,6 +12,8 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple, final
 
+from pyrepl.mailbox.words import Box
+
 MOST_MODSEQ: Final = 2**62
 """What anybody says, and the highest number of an op. Where a member has said so much, nothing is numbered higher: what
 is beyond it would be refused by all others, and so would this node."""
@@ -40,26 +42,25 @@ def land(highest: int, modseq: int, *, is_own: bool, touches: bool) -> Landing:
     return Landing(modseq_after(highest), modseq_after(highest), True)
 
 
+@final
 class Implied:
-    """The modseq of a command that states none: the one before it on its connection, for its mailbox, plus one.
+    """The modseqs of ops that state none, on one connection: of each the one before it for its mailbox, plus one [P2].
 
     Invariant: holds at most MOST mailboxes; of one that was forgotten, a modseq has to be stated.
     """
 
-    MOST = 1000
+    MOST: Final = 1000
 
     def __init__(self) -> None:
-        self._last: dict[tuple[str, object], int] = {}
+        self._last: Final[dict[tuple[str, Box], int]] = {}
 
-    def resolve(self, user: str, box: object, stated: int | None) -> int | None:
+    def resolve(self, user: str, box: Box, stated: int | None) -> int | None:
         """The modseq that is meant; None if nothing was stated yet to count from."""
-        key = (user, box)
-        if stated is None:
-            before = self._last.get(key)
-            stated = None if before is None else before + 1
+        before = self._last.pop((user, box), None)
+        if stated is None and before is not None:
+            stated = modseq_after(before)
         if stated is not None:
-            self._last.pop(key, None)
-            self._last[key] = stated
+            self._last[user, box] = stated
             if len(self._last) > self.MOST:
                 del self._last[next(iter(self._last))]
         return stated

@@ -19,9 +19,10 @@ from pyrepl.mailbox.answers import Bad
 from pyrepl.mailbox.codec import UNTAGGED, BadLine, Line
 from pyrepl.mailbox.greeting import PROTO, Greeting
 from pyrepl.mailbox.members import Members
+from pyrepl.mailbox.modseqs import Implied
 from pyrepl.mailbox.talk import Opened, Talk, TalkOptions, why_size_differs
 from pyrepl.mailbox.talk_states import TalkTrigger
-from pyrepl.mailbox.verbs import Auth, Hello, Side
+from pyrepl.mailbox.verbs import Auth, Hello, Op, Side
 
 
 class Introduction(NamedTuple):
@@ -57,6 +58,7 @@ class PeerLink(Talk):
         self.peer = calls
         self._mine: Final = mine
         self._calls: Final = bool(calls)
+        self._implied: Final = Implied()
         self._greeting: Final = Greeting(mine.hello(), mine.secret, calls=self._calls)
         if self._calls:
             self.say(self._greeting.mine, UNTAGGED, now)
@@ -97,4 +99,14 @@ class PeerLink(Talk):
             raise PeerError(why)
         if isinstance(line.command, Bad) and line.tag == UNTAGGED:
             raise PeerError(f"the other end refused: {line.command.why}")
-        self._pass_on(line)
+        self._pass_on(self._numbered(line))
+
+    def _numbered(self, line: Line) -> Line:
+        """The line with the modseq that is meant, if an op states none. Raises PeerError if nobody can say which."""
+        op = line.command
+        if not isinstance(op, Op) or op.at is None:
+            return line
+        modseq = self._implied.resolve(op.user, op.counted_in, op.modseq)
+        if modseq is None:
+            raise PeerError(f"{op.VERB}: expected modseq=, as no op on this mailbox came before it on this connection")
+        return line if op.modseq is not None else line._replace(command=op.replaced(modseq=modseq))

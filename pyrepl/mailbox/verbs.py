@@ -181,6 +181,11 @@ class Op(_OnBox):
     tx: Text = ""
     left: Count = 0
 
+    @property
+    def counted_in(self) -> Box:
+        """The mailbox whose modseqs this one is one of."""
+        return self.box
+
 
 class Save(Op):
     """A message with its text behind the line; without a text, who lacks the GUID FETCHes it."""
@@ -226,6 +231,10 @@ class Copy(Op):
     guids: Guids = ()
     flags: Flags = ()
     token: Token | None = None
+
+    @property
+    def counted_in(self) -> Box:
+        return self.to
 
 
 class Modseqs(Op):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pyrepl.mailbox.modseqs import MOST_AHEAD_US, MOST_MODSEQ, Clock, Implied, Landing, land, modseq_after
+from pyrepl.mailbox.words import Box
 
 
 def test_m2_a_change_behind_higher_ones_gets_a_higher_one_and_all_are_told() -> None:
@@ -18,13 +19,14 @@ def test_nothing_is_numbered_higher_than_what_others_take() -> None:
 
 
 def test_p2_a_modseq_that_is_not_stated_is_the_one_after() -> None:
-    implied = Implied()
-    assert implied.resolve("alice", "INBOX", None) is None
-    assert [implied.resolve("alice", "INBOX", stated) for stated in (5, None, None, 9, None)] == [5, 6, 7, 9, 10]
-    assert implied.resolve("alice", "Work", None) is None
+    implied, inbox, work = Implied(), Box("in", True), Box("work", True)
+    assert implied.resolve("alice", inbox, None) is None
+    assert [implied.resolve("alice", inbox, stated) for stated in (5, None, None, 9, None)] == [5, 6, 7, 9, 10]
+    assert implied.resolve("alice", work, None) is None
+    assert [implied.resolve("bob", work, stated) for stated in (MOST_MODSEQ, None)] == [MOST_MODSEQ, MOST_MODSEQ]
     for number in range(Implied.MOST):
-        implied.resolve("bob", number, 1)
-    assert implied.resolve("alice", "INBOX", None) is None, "only so many are remembered"
+        implied.resolve("bob", Box(str(number)), 1)
+    assert implied.resolve("alice", inbox, None) is None, "only so many are remembered"
 
 
 def test_m5_the_clock_is_the_one_that_is_furthest_ahead() -> None:

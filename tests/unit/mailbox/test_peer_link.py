@@ -9,7 +9,7 @@ from pyrepl.mailbox.members import Member, Members
 from pyrepl.mailbox.peer_link import Introduction, PeerLink
 from pyrepl.mailbox.talk import Came, Lost, Opened, TalkOptions, TextCame
 from pyrepl.mailbox.talk_states import TalkState
-from pyrepl.mailbox.verbs import Ack
+from pyrepl.mailbox.verbs import Ack, Op
 from pyrepl.mailbox.words import Dot
 from tests.unit.mailbox.talks import MEMBERS, exchange, introduction, opened
 
@@ -64,9 +64,29 @@ def test_s2_commands_and_answers_pass() -> None:
     assert a.events() == [Came("o1", Ok(at=Dot("a", 3)), False)]
 
 
+IN, WORK = "1" * 32, "2" * 32
+"""GUIDs of mailboxes."""
+
+
+def test_p2_an_op_without_a_modseq_has_the_one_after_the_op_before_it() -> None:
+    """Each of its mailbox: a COPY's is that of its target."""
+    a, _ = opened()
+    lines = [
+        f"o1 STORE alice #{IN} guids=G1 add=a modseq=50 at=b:1",
+        f"o2 STORE alice #{WORK} guids=G2 add=a modseq=8 at=b:2",
+        f"o3 STORE alice #{IN} guids=G1 add=b at=b:3",
+        f"o4 COPY alice #{IN} to=#{WORK} guids=G1 at=b:4",
+        f"o5 STORE alice #{IN} guids=G1 add=c at=b:5",
+    ]
+    a.receive("".join(f"{line}\n" for line in lines).encode(), 1.0)
+    commands = [event.command for event in a.events() if isinstance(event, Came)]
+    assert [command.modseq for command in commands if isinstance(command, Op)] == [50, 8, 51, 9, 52]
+
+
 @pytest.mark.parametrize(
     ("line", "why"),
     [
+        (f"o1 STORE alice #{IN} guids=G1 add=a at=b:1\n".encode(), "STORE: expected modseq="),
         (b"1 LOCK alice INBOX\n", "LOCK is no command of a node"),
         (b"1 FROB\n", "unknown command"),
         (b"* HELLO node=b\n", "HELLO is not expected in state open"),
