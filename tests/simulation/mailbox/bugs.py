@@ -24,11 +24,13 @@ from pyrepl.mailbox.saving import Saving
 from pyrepl.mailbox.store import DONE
 from pyrepl.mailbox.tracker import Tracker
 from pyrepl.mailbox.uids import UidBlocks
-from pyrepl.mailbox.verbs import Expunge, RootPing, Store
-from pyrepl.mailbox.words import Register, Token, ranges, walk
+from pyrepl.mailbox.verbs import Copy, Expunge, Op, RootPing, Store
+from pyrepl.mailbox.words import Dot, Register, Stamp, Token, ranges, walk
 from tests.simulation.mailbox.dovecot import Dovecot
 from tests.simulation.mailbox.gated_store import GatedStore
+from tests.simulation.mailbox.memory_rows import MemoryRows
 from tests.simulation.mailbox.model_keeper import ModelKeeper
+from tests.simulation.mailbox.world import World
 
 MOMENT_S: Final = 0.02
 
@@ -46,12 +48,8 @@ def _after_ignored(patch: pytest.MonkeyPatch) -> None:
 
 def _vote_not_on_disk(patch: pytest.MonkeyPatch) -> None:
     """A vote is forgotten by a restart."""
-    made = root.Root.__init__
-
-    def forgetful(self: Any, name: Any, members: Any, row: Any, now: Any, options: Any) -> None:
-        made(self, name, members, row._replace(voted="", epoch=max(0, row.epoch - 1), root=""), now, options)
-
-    patch.setattr(root.Root, "__init__", forgetful)
+    put = MemoryRows.put_cluster
+    patch.setattr(MemoryRows, "put_cluster", lambda self, row: put(self, row._replace(voted="")))
 
 
 def _last_writer_by_arrival(patch: pytest.MonkeyPatch) -> None:
@@ -62,6 +60,29 @@ def _last_writer_by_arrival(patch: pytest.MonkeyPatch) -> None:
         return tuple(found[flag] for flag in sorted(found))
 
     patch.setattr("pyrepl.mailbox.flags.merged", merged)
+
+
+def _last_writer_by_time(patch: pytest.MonkeyPatch) -> None:
+    """Of two changes of a flag that one stands which is later by the clock of who made it."""
+    made, stamp, look = Journal.made, merging._stamp, World.call
+    clocks: dict[str, float] = {}
+    times: dict[Dot, int] = {}
+
+    def call(self: World, name: str, what: Any) -> None:
+        clocks[self.hosts[name].rows.cluster().origin or name] = self.clock(self.hosts[name])
+        look(self, name, what)
+
+    def timed(self: Any, op: Any, modseq: int = 0) -> Any:
+        found = made(self, op, modseq)
+        times[found.at] = int(clocks.get(self.origin, 0.0) * 1000)
+        return found
+
+    def by_time(op: Any) -> Stamp:
+        return Stamp(times[op.at], op.at.origin) if isinstance(op, Store) else stamp(op)
+
+    patch.setattr(World, "call", call)
+    patch.setattr(Journal, "made", timed)
+    patch.setattr(merging, "_stamp", by_time)
 
 
 def _gap_forgotten(patch: pytest.MonkeyPatch) -> None:
@@ -92,14 +113,19 @@ def _takeover_without_gap(patch: pytest.MonkeyPatch) -> None:
 
 
 def _seq_reused(patch: pytest.MonkeyPatch) -> None:
-    """An op takes a number that was taken."""
-    made = Journal.made
+    """The last op that a node made is forgotten when it is killed, though others have heard of it: its number is given
+    out again."""
+    crash = World.crash
 
-    def again(self: Any, op: Any, modseq: int = 0) -> Any:
-        found = made(self, op, modseq)
-        return found.replaced(at=found.at._replace(seq=max(1, found.at.seq - 1))) if found.at.seq % 7 == 0 else found
+    def forgetful(self: World, name: str) -> None:
+        crash(self, name)
+        rows = self.hosts[name].rows
+        origin = rows.cluster().origin or name
+        last = rows.held().get(origin, 0)
+        if rows.ops(origin, last - 1, 1):
+            rows._held[origin] = last - 1
 
-    patch.setattr(Journal, "made", again)
+    patch.setattr(World, "crash", forgetful)
 
 
 def _give_before_saves(patch: pytest.MonkeyPatch) -> None:
@@ -190,6 +216,41 @@ def _condition_anywhere(patch: pytest.MonkeyPatch) -> None:
         (self._do(client, tag, commands, {}, now) if has_condition else run(self, client, tag, commands, now))
 
     patch.setattr(MailSide, "_run", at_once)
+
+
+def _condition_of_one_flag(patch: pytest.MonkeyPatch) -> None:
+    """UNCHANGEDSINCE does not see changes of other flags than its own."""
+    stores = MailSide._stores
+
+    def of_these(self: Any, box: Any, store: Store, modified: list[int]) -> Any:
+        named, since = {*store.add, *store.remove}, store.unchangedsince
+        flags = (register for row in self._rows(box, store.uids, store.guids) for register in row.flags)
+        if since is not None and not any(each.flag in named and each.stamp.modseq > since for each in flags):
+            store = store.replaced(unchangedsince=None)
+        return stores(self, box, store, modified)
+
+    patch.setattr(MailSide, "_stores", of_these)
+
+
+def _copy_lost(patch: pytest.MonkeyPatch) -> None:
+    """A COPY brings nothing, anywhere."""
+    patch.setattr(merging.Merger, "_copy", lambda self, op, texts, effects: None)
+
+
+def _copies_spared(patch: pytest.MonkeyPatch) -> None:
+    """An EXPUNGE leaves a message that a COPY has brought."""
+    expunge = merging.Merger._expunge
+
+    def spare(self: Any, box: Any, op: Expunge, effects: Any) -> None:
+        saved = (guid for guid in op.guids if not any(isinstance(each, Copy) for each in _touching(self, box, guid)))
+        expunge(self, box, op.replaced(guids=tuple(saved)), effects)
+
+    patch.setattr(merging.Merger, "_expunge", spare)
+
+
+def _touching(merger: Any, box: Any, guid: str) -> tuple[Op, ...]:
+    found: tuple[Op, ...] = merger.rows.touching(box.guid, guid)
+    return found
 
 
 def _torn(patch: pytest.MonkeyPatch) -> None:
@@ -300,7 +361,10 @@ BUGS: Final[dict[str, Callable[[pytest.MonkeyPatch], None]]] = {
     "acknowledged in part": _acks_of_a_part,
     "after= ignored": _after_ignored,
     "ahead forgotten": _ahead_forgotten,
+    "condition of one flag": _condition_of_one_flag,
     "condition without the mastership": _condition_anywhere,
+    "copies spared": _copies_spared,
+    "copy lost": _copy_lost,
     "deps without the own lock": _without_own_lock,
     "damage found and not mended": _never_mended,
     "epochs not heard": _epochs_not_heard,
@@ -311,6 +375,7 @@ BUGS: Final[dict[str, Callable[[pytest.MonkeyPatch], None]]] = {
     "jump too far": _jump_too_far,
     "lease from receipt": _lease_from_receipt,
     "last writer by arrival": _last_writer_by_arrival,
+    "last writer by time": _last_writer_by_time,
     "renumber below uidnext": _renumber_below,
     "seq reused": _seq_reused,
     "takeover without its gap": _takeover_without_gap,

@@ -7,7 +7,6 @@ from typing import Any
 
 from pyrepl.mailbox.answers import No, Ok
 from pyrepl.mailbox.node import Node
-from pyrepl.mailbox.root_states import RootState
 from pyrepl.mailbox.rows import BoxRow, MessageRow
 from pyrepl.mailbox.sending import Reply
 from pyrepl.mailbox.verbs import (
@@ -27,9 +26,9 @@ from pyrepl.mailbox.verbs import (
     Unlock,
     Unsubscribe,
 )
-from pyrepl.mailbox.words import APART, Box, Dot, ranges
+from pyrepl.mailbox.words import Box, Dot, ranges
+from tests.simulation.mailbox.memory_rows import touched
 from tests.simulation.mailbox.violation import Violation
-from tests.simulation.mailbox.watch import Condition
 from tests.simulation.mailbox.world import USER, World
 
 FLAGS = ("\\Seen", "\\Flagged", "\\Deleted", "work", "$Junk")
@@ -56,6 +55,8 @@ class Books:
         """(mailbox, GUID) of EXPUNGEs that were asked for, answered or not."""
         self.copied: set[tuple[str, str]] = set()
         """(mailbox, GUID) that COPYs were asked to bring, or a SAVE that was not the first of its GUID."""
+        self.again: set[str] = set()
+        """GUIDs that were saved more than once."""
         self.number = 0
         self.forgotten = 0
         """No message up to this number is saved again: a node may have forgotten that it went, before others heard."""
@@ -87,6 +88,7 @@ class Books:
             if guids:
                 guid = guids[self.twins.randint(0, len(guids) - 1)]
                 self.copied.add((box, guid))
+                self.again.add(guid)
                 return guid
         return self.new_guid(box)
 
@@ -158,6 +160,7 @@ class Client:
 
     def reset(self) -> None:
         """Its node is gone, and so is what it waited for."""
+        self.world.watch.lock_over(self.name, granted=False)
         self.waits_for, self.locked = "", None
         self.then.clear()
         self.life += 1
@@ -258,9 +261,11 @@ class Client:
         self.say(save, done if self.rng.random() < 0.7 else None, f"text{save.sum[0]}", waits=not uid)
 
     def _check_copies(self, answer: Ok) -> None:
-        """I12: as many other nodes as were told have it on disk."""
+        """I12: as many other nodes as were told have it on disk; if none has, that is told to operators as well."""
         assert answer.at is not None
         at = answer.at
+        if not answer.acks and f"{at.origin}:{at.seq}" not in self.world.single:
+            raise Violation("I12", f"{answer} came without single_copy")
         # A disk may have been lost while the answer was on its way.
         disks = [*((h.name, h.rows.held()) for h in self.world.hosts.values()), *self.world.lost_disks]
         have = [name for name, held in disks if held.get(at.origin, 0) >= at.seq]
@@ -272,6 +277,7 @@ class Client:
 
     def _lock(self, node: Node, box: BoxRow) -> None:
         def granted(answer: Command) -> None:
+            self.world.watch.lock_over(self.name, granted=isinstance(answer, Ok))
             if isinstance(answer, Ok):
                 self._check_grant(box.guid, answer)
                 self.locked = box
@@ -284,20 +290,16 @@ class Client:
             elif isinstance(answer, No):
                 self.world.seen[f"lock {answer.reason}"] += 1
 
+        self.world.watch.lock_asked(self.name, box.guid, self.world.now)
         self.say(Lock(user=USER, box=Box(box.guid, True)), granted)
 
     def _check_grant(self, box: str, answer: Ok) -> None:
-        """An answer leaves at the end of a round, in which the node may have voted after it, or have begun to ask for a
-        new epoch, which waits for its LOCKs."""
         host = self.world.hosts[self.host]
         assert host.node is not None and answer.uid is not None
         saving = host.node.saving
         lock = saving.lock_of(self.name, box)
         token = None if lock is None else saving.token_of(lock)
-        root = host.node.mastering.root
-        is_now = token is None or token.term == APART or token.epoch == root.epoch
-        if is_now and root.state not in (RootState.PROBING, RootState.CLAIMING):
-            self.world.watch.check_grant(host.node, self.world.clock(host), answer.uid)
+        self.world.watch.check_grant(host.node, self.world.clock(host), answer.uid, token, host.lease_end)
 
     def _soon(self) -> None:
         """A LOCK is held for a short time, and nothing is waited for under it."""
@@ -338,7 +340,7 @@ class Client:
     def _conditional(self, answer: Command, since: int) -> None:
         self._count(answer, "condstore")
         if isinstance(answer, Ok) and answer.at is not None:
-            self.world.watch.conditions.append(Condition(answer.at, since))
+            self.world.watch.check_condition(answer.at, since, self.world.hosts[self.host].rows)
 
     def _count(self, answer: Command, what: str) -> None:
         self.world.seen[f"{what} {answer.VERB}"] += 1
@@ -358,7 +360,7 @@ class Client:
         self.books.copied |= {(target.guid, row.guid) for row in rows}
         uids = ranges(sorted(row.uid for row in rows))
         copy = Copy(user=USER, box=Box(box.guid, True), to=Box(target.guid, True), uids=uids)
-        self.say(copy, lambda answer: self._count(answer, "copy"))
+        self.say(copy, lambda answer: self._copied(answer, "copy"))
 
     def _tx(self, node: Node, box: BoxRow) -> None:
         """A move: COPY and EXPUNGE as one."""
@@ -368,7 +370,17 @@ class Client:
         self.say(TxBegin(user=USER, tx="x"))
         self.say(Copy(user=USER, box=expunge.box, to=Box(target.guid, True), uids=expunge.uids, tx="x"))
         self.say(expunge.replaced(tx="x"))
-        self.say(TxEnd(user=USER, tx="x"), lambda answer: self._count(answer, "tx"))
+        self.say(TxEnd(user=USER, tx="x"), lambda answer: self._copied(answer, "tx"))
+
+    def _copied(self, answer: Command, what: str) -> None:
+        """What COPYs have brought is as good as saved."""
+        self._count(answer, what)
+        if isinstance(answer, Ok) and answer.at is not None:
+            for copy in self.world.watch.transaction(answer.at):
+                assert copy.at is not None
+                for where in touched(copy) if isinstance(copy, Copy) else ():
+                    self.books.saved[where] = copy.at
+                    self.books.copied_to[copy.at] = answer.acks or 0
 
     def _create(self, name: str) -> None:
         self.say(Create(user=USER, box=Box(name)), lambda answer: self._count(answer, "create"))

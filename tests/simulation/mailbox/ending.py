@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import final
 
 from pyrepl.mailbox.boxes import view
 from pyrepl.mailbox.clashes import guid_of_other
+from pyrepl.mailbox.node import Node
 from pyrepl.mailbox.tracker_states import Phase
-from pyrepl.mailbox.verbs import Copy, Expunge, Op, Renumber, Save
+from pyrepl.mailbox.verbs import Copy, Op, Renumber, Save
 from pyrepl.mailbox.words import Dot
 from tests.simulation.mailbox.clients import Books
+from tests.simulation.mailbox.memory_rows import MemoryRows, touched
 from tests.simulation.mailbox.model_store import UNNAMED
 from tests.simulation.mailbox.violation import Violation
 from tests.simulation.mailbox.world import USER, Host, World
@@ -38,11 +39,13 @@ class Ending:
         self._check_masters()
         self._check_names(self.world.hosts[first])
         self._check_messages()
-        self.world.watch.check_conditions()
         self._check_burned()
         renumbered = [op for op in self._ops() if isinstance(op, Renumber) and (op.guids or not self.world.gates)]
         if self.calm and any(not self._is_of_twins(op) for op in renumbered):
             raise Violation("I16", "something was renumbered, and nothing broke")
+        again = {guid for (*_, guid), count in self.world.texts_sent.items() if count > 1} - self.books.again
+        if self.calm and again and not self.books.do_clash:
+            raise Violation("I16", f"texts were sent twice to the same node, and nothing broke: {again}")
         if self.world.seen["resync_by_state"] and (self.calm or not self.is_short):
             raise Violation("I16", "a resync by state, though the journals had all ops")
 
@@ -66,6 +69,7 @@ class Ending:
             for row in rows.messages(guid):
                 # Where a mail's text is damaged, and another one has its GUID, each node shows the one that it has.
                 sums = () if self.books.do_clash else row.sums
+                self.world.watch.check_flags(row)
                 found[guid, row.guid] = (row.uid, row.flags, row.modseq, row.dots, sums)
                 if stored.get(row.guid) != (row.uid, row.set_flags()) or not row.uid:
                     raise Violation("I5", f"{name} has {row}, its store {stored.get(row.guid)}")
@@ -102,11 +106,11 @@ class Ending:
         nodes = [host.node for host in self.world.hosts.values() if host.node is not None]
         if not all(node.mastering.tracker.has_lease for node in nodes):
             raise Violation("I5", "somebody has no lease")
-        guids = {guid for node in nodes for guid in node.mastering.tracker.boxes}
+        guids = {box.guid for host in self.world.hosts.values() for box in host.rows.boxes(USER)}
         for guid in guids:
-            boxes = [node.mastering.tracker.boxes.get(guid) for node in nodes]
-            if sum(mine is not None and mine.phase is Phase.HELD for mine in boxes) > 1:
-                raise Violation("I5", f"{guid} has several masters")
+            masters = [node.name for node in nodes if _is_master(node, guid)]
+            if len(masters) != 1:
+                raise Violation("I5", f"the masters of {guid} are {masters}")
 
     def _check_messages(self) -> None:
         rows = next(iter(self.world.hosts.values())).rows
@@ -121,24 +125,24 @@ class Ending:
             may_go = {(box, guid), (box, guid_of_other(guid, (text,)))} & self.books.expunged
             if text not in shown and box not in deleted and not may_go:
                 raise Violation("I3", f"{text} of {guid}, saved by {_shown_dot(dot)}, is not in {box[:6]}")
-        self._check_expunged()
+        self._check_modseqs(rows)
+        self.world.watch.check_expunged(rows, do_clash=self.books.do_clash)
+
+    def _check_modseqs(self, rows: MemoryRows) -> None:
+        """A change has at least its origin's modseq (I8)."""
+        for op in self._ops():
+            for box, guid in touched(op):
+                # Of what is gone nothing is left in a history in which tombstones are forgotten.
+                gone = None if self.world.seen["forgotten"] else rows.gone(box, guid)
+                found = rows.message(box, guid) or gone
+                if found is not None and found.modseq < (op.modseq or 0):
+                    raise Violation("I8", f"{found} has a lower one than {op}")
 
     def _may_go(self, box: str, guid: str, dot: Dot) -> bool:
         """Was it expunged, or its mailbox deleted by who knew of it?"""
         deletes = (op for op in self.world.watch.deletes if op.box.text == box)
         is_deleted = any(dict(op.known).get(dot.origin, 0) >= dot.seq for op in deletes)
         return is_deleted or (box, guid) in self.books.expunged
-
-    def _saved_again(self, ops: list[Op]) -> set[tuple[str, str]]:
-        """Messages of which a node that has a Dovecot found another UID than its rows have, as after a crash within a
-        RENUMBER: that is an EXPUNGE and a SAVE."""
-        saves = Counter((op.box.text, op.guid) for op in ops if isinstance(op, Save))
-        return {where for where, count in saves.items() if count > 1} if self.world.gates else set()
-
-    def _saved_apart(self, ops: list[Op]) -> set[tuple[str, str]]:
-        """Messages that nodes gave a GUID of their own: one may do so when another's was expunged already."""
-        saves = [op for op in ops if isinstance(op, Save)] if self.books.do_clash else []
-        return {(op.box.text, op.guid) for op in saves if not op.guid.startswith("G")}
 
     def _appended(self) -> list[tuple[tuple[str, str], Dot]]:
         """What Dovecots have stored, each with the op that it became; but for what was lost with a disk."""
@@ -162,17 +166,13 @@ class Ending:
                     if (box, uid) in self.world.uids.burned:
                         raise Violation("I1", f"{guid} has UID {uid} of {box[:6]}, which is burned, on {host.name}")
 
-    def _check_expunged(self) -> None:
-        """An EXPUNGE is an op on all nodes; its messages are nowhere, unless a COPY brought them as well."""
-        rows = next(iter(self.world.hosts.values())).rows
-        ops = self._ops()
-        united = {(op.to.text, guid) for op in ops if isinstance(op, Copy) for guid in op.guids}
-        copied = self.books.copied | united | self._saved_again(ops) | self._saved_apart(ops)
-        for op in ops:
-            if isinstance(op, Expunge):
-                for guid in op.guids:
-                    if rows.message(op.box.text, guid) and (op.box.text, guid) not in copied:
-                        raise Violation("I4", f"{guid} is back")
+
+def _is_master(node: Node, guid: str) -> bool:
+    """Has a node the mastership? The root has it where it has given it to nobody yet."""
+    mine = node.mastering.tracker.boxes.get(guid)
+    if mine is None or (mine.phase is Phase.ELSEWHERE and not mine.hint):
+        return node.mastering.root.is_root
+    return mine.phase is Phase.HELD
 
 
 def _shown_dot(dot: Dot) -> str:

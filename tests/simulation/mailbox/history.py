@@ -58,7 +58,8 @@ class History:
         self.rots = random.Random(f"rots {seed}")
         """What goes bad on one node's disk, in some histories."""
         self.rotten = ""
-        self.world = World(self.rng, keepers, witness=witness, accept=accept, pages=pages, gates=gates)
+        acks = random.Random(f"acks {seed}").choice((1, 1, 2))
+        self.world = World(self.rng, keepers, witness=witness, accept=accept, pages=pages, gates=gates, acks=acks)
         for machine in self.world.hosts.values() if self.is_short else ():
             machine.rows.most_ops = journals.choice((3, 10, 30))
         if not self.calm and self.rots.random() < ROTS:
@@ -100,6 +101,9 @@ class History:
             host: Dovecot(self.world, self.books, host, self.gates, calm=self.calm)
             for host in (self.world.members.keepers if gates else ())
         }
+        if self.calm:
+            # One on each member may have been on its way.
+            self.world.watch.most_overtaking = keepers
         self.world.on_look = lambda host: self.dovecots[host].slip_in() if host in self.dovecots else None
 
     def _reply(self, client: str, reply: object) -> None:

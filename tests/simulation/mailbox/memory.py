@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, deque
 from types import GetSetDescriptorType, MemberDescriptorType
 from typing import Any
 
@@ -38,7 +38,7 @@ def _fields(part: Any) -> list[tuple[str, Any]]:
 
 def _count(value: Any, waiting: list[Any]) -> int:
     """The items of a container; machines among them are looked into as well."""
-    if not isinstance(value, dict | list | set):
+    if not isinstance(value, dict | list | set | deque):
         waiting.append(value)
         return 0
     items = value.values() if isinstance(value, dict) else value

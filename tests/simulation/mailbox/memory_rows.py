@@ -8,7 +8,7 @@ from operator import attrgetter
 from typing import Any
 
 from pyrepl.mailbox.rows import UNPLACED, BoxRow, ClusterRow, GoneRow, MessageRow
-from pyrepl.mailbox.verbs import Copy, Op, Save
+from pyrepl.mailbox.verbs import Copy, Expunge, Op, Save, Store
 from pyrepl.mailbox.words import Dot, Token
 from tests.simulation.mailbox.violation import Violation
 
@@ -35,6 +35,7 @@ class MemoryRows:
         self._by_uid: dict[str, dict[int, str]] = {}
         self._gone: dict[str, dict[str, GoneRow]] = {}
         self._ops: dict[str, dict[int, Op]] = {}
+        self._touching: dict[tuple[str, str], tuple[Op, ...]] = {}
         self._undo: list[tuple[dict[Any, Any], Any, Any]] = []
         self._sorted: dict[str, list[MessageRow]] = {}
         """Mailbox -> its messages in their order, of those that were asked for since they changed."""
@@ -77,6 +78,10 @@ class MemoryRows:
     def all_ops(self) -> list[Op]:
         """All that were applied one by one, those too that the journal has dropped."""
         return [op for ops in self._ops.values() for op in ops.values()]
+
+    def touching(self, box: str, guid: str) -> tuple[Op, ...]:
+        """SAVEs, COPYs, STOREs and EXPUNGEs of a message that were applied here one by one, in that order."""
+        return self._touching.get((box, guid), ())
 
     def crash(self) -> None:
         """What was not committed never was."""
@@ -225,12 +230,17 @@ class MemoryRows:
         return len(going)
 
     def put_gone(self, row: GoneRow) -> None:
+        before = self.gone(row.box, row.guid)
+        if before is not None and row.modseq < before.modseq:
+            raise Violation("I8", f"{before} became {row}")
         self._put(self._gone.setdefault(row.box, {}), row.guid, row)
 
     def put_op(self, op: Op) -> None:
         assert op.at is not None
         self._check_order(op)
         self._put(self._ops.setdefault(op.at.origin, {}), op.at.seq, op)
+        for where in touched(op):
+            self._put(self._touching, where, (*self.touching(*where), op))
 
     def _check_order(self, op: Op) -> None:
         if isinstance(op, Save) and op.token is not None and op.token.term >= 0:
@@ -239,7 +249,10 @@ class MemoryRows:
                 raise Violation("I10", f"{op} behind UID {self.greatest[key]}")
             self._put(self.greatest, key, op.uid)
         elif isinstance(op, Copy) and op.token is not None and op.token.term >= 0:
-            self._put(self.greatest, (op.to.text, op.token), op.touids[-1][1])
+            key = (op.to.text, op.token)
+            if op.touids[0][0] <= self.greatest.get(key, 0):
+                raise Violation("I10", f"{op} behind UID {self.greatest[key]}")
+            self._put(self.greatest, key, op.touids[-1][1])
 
     def ops(self, origin: str, after: int, most: int) -> list[Op]:
         table = self._ops.get(origin, {})
@@ -250,6 +263,15 @@ class MemoryRows:
     def oldest(self, origin: str) -> int:
         dropped = self._dropped.get(origin, 0)
         return dropped + 1 if dropped or self._ops.get(origin) else 0
+
+
+def touched(op: Op) -> list[tuple[str, str]]:
+    """(mailbox, GUID) of what an op brings, flags or takes away."""
+    if isinstance(op, Save):
+        return [(op.box.text, op.guid)]
+    if isinstance(op, Copy):
+        return [(op.to.text, guid) for guid in op.guids]
+    return [(op.box.text, guid) for guid in op.guids] if isinstance(op, Store | Expunge) else []
 
 
 def _by_guid(table: dict[str, Any], after: str, upto: str) -> list[Any]:

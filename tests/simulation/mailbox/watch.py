@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from itertools import takewhile
 from typing import NamedTuple
 
 from pyrepl.mailbox.node import Node
+from pyrepl.mailbox.root_states import RootState
+from pyrepl.mailbox.rows import MessageRow
 from pyrepl.mailbox.uids import MASTER
-from pyrepl.mailbox.verbs import Copy, Delete, Op, Save
-from pyrepl.mailbox.words import APART, Dot, Token, walk
-from tests.simulation.mailbox.memory_rows import MemoryRows
+from pyrepl.mailbox.verbs import Copy, Delete, Expunge, Op, Save, Store
+from pyrepl.mailbox.words import APART, Dot, Stamp, Token, walk
+from tests.simulation.mailbox.memory_rows import MemoryRows, touched
 from tests.simulation.mailbox.violation import Violation
 
 MOST: int = 10_000
@@ -23,11 +26,27 @@ class Made(NamedTuple):
     op: Op
 
 
-class Condition(NamedTuple):
-    """A STORE unchangedsince that was answered OK."""
+class Expunged(NamedTuple):
+    """An EXPUNGE that was made, and which SAVEs and COPYs of each of its messages its origin had applied before."""
 
-    dot: Dot
-    since: int
+    op: Expunge
+    known: dict[str, set[Dot]]
+
+
+class WaitingLock(NamedTuple):
+    """A LOCK that waits: its mailbox, when it was asked for, and how many that were asked for later had their turn."""
+
+    box: str
+    since: float
+    overtaken: int
+
+
+class Flagged(NamedTuple):
+    """A STORE of one flag of one message, and which STOREs of it its origin had applied before."""
+
+    at: Dot
+    stamp: Stamp
+    known: set[Dot]
 
 
 class Watch:
@@ -38,13 +57,21 @@ class Watch:
         self.are_gates_kept = True
         """No Dovecot gives out UIDs while its node and the keeper of its gates are dead."""
         self.made: dict[Dot, Made] = {}
-        self.conditions: list[Condition] = []
+        self.expunges: dict[Dot, Expunged] = {}
+        self.flagged: dict[tuple[str, str, str], list[Flagged]] = {}
+        """(mailbox, GUID, flag) -> the STOREs that changed it."""
+        self.most_overtaking = 10**9
+        """So many LOCKs may be served before one that was asked for earlier (I11)."""
+        self._locks: dict[str, WaitingLock] = {}
+        """By mail process."""
+        self._votes: dict[tuple[str, int], str] = {}
+        self._holders: dict[tuple[str, Token], str] = {}
         self.deletes: list[Delete] = []
         """All, those too of which nobody can know any more: what had not come elsewhere is gone by them."""
         self._seen: dict[str, int] = {}
 
-    def look(self, node: Node, rows: MemoryRows, now: float, real: float) -> None:
-        """A node committed something; `now` is the time by its clock."""
+    def look(self, node: Node, rows: MemoryRows, now: float, real: float, lease_end: float) -> None:
+        """A node committed something; `now` is the time by its clock, and until `lease_end` it had a lease before."""
         origin = node.core.origin
         seen = self._seen.get(origin, 0)
         new = rows.ops_made(origin, seen)
@@ -54,10 +81,25 @@ class Watch:
             self.made[op.at] = Made(real, node.mastering.root.epoch, node.mastering.root.has_lease(now), op)
             if isinstance(op, Delete):
                 self.deletes.append(op)
+            elif isinstance(op, Expunge):
+                self.expunges[op.at] = Expunged(op, {guid: _brought_before(op, guid, rows) for guid in op.guids})
+            elif isinstance(op, Store):
+                self._note_flags(op, rows)
             elif isinstance(op, Save) and op.token is not None:
                 self._check_place(node, (op.uid,), op.token)
             elif isinstance(op, Copy) and op.token is not None:
                 self._check_place(node, tuple(walk(op.touids, MOST)), op.token)
+                if not self._has_dovecots:
+                    self.check_grant(node, now, op.touids[0][0], op.token, lease_end)
+
+    def _note_flags(self, op: Store, rows: MemoryRows) -> None:
+        assert op.at is not None
+        stamp = Stamp(op.modseq or 0, op.at.origin)
+        for box, guid in touched(op):
+            before = [each.at for each in takewhile(lambda each: each.at != op.at, rows.touching(box, guid))]
+            for flag in {*op.add, *op.remove}:
+                of_flag = self.flagged.setdefault((box, guid, flag), [])
+                of_flag.append(Flagged(op.at, stamp, {made.at for made in of_flag if made.at in before}))
 
     def _check_place(self, node: Node, uids: tuple[int, ...], token: Token) -> None:
         """Masters give out UIDs of their blocks, who is apart those of its own.
@@ -73,26 +115,92 @@ class Watch:
             if all(node.mastering.blocks.first(uid, place) != uid for place in places):
                 raise Violation("I7", f"{node.name} gave out {uid} under {token}")
 
-    def check_grant(self, node: Node, now: float, uid: int) -> None:
-        """A LOCK was answered: without a lease its UIDs are above a gap, unless no other master can be."""
-        has_lease = node.mastering.root.has_lease(now)
+    def check_grant(self, node: Node, now: float, uid: int, token: Token | None, lease_end: float) -> None:
+        """A LOCK was answered under a token, or a COPY made: without a lease its UIDs are above a gap, unless no other
+        master can be.
+
+        It is looked at the end of a round, before which the lease was until `lease_end`. The node may have voted in it
+        afterwards, or have begun to ask for a new epoch, which waits for what was granted.
+        """
+        root = node.mastering.root
+        is_now = token is None or token.term == APART or token.epoch == root.epoch
+        if not is_now or root.state in (RootState.PROBING, RootState.CLAIMING):
+            return
+        has_lease = now < max(lease_end, root.lease_end(now))
         is_alone = not node.members.could_elect_without(node.name)
         place = node.members.place(node.name)
         if not has_lease and not is_alone and node.mastering.blocks.first(uid, place) != uid:
-            raise Violation("I7", f"{node.name} has no lease, and a LOCK may give out {uid}")
+            raise Violation("I7", f"{node.name} has no lease, and may give out {uid}")
 
     def forget(self, lost: set[Dot]) -> None:
         """Nobody can know of these ops any more."""
         for dot in lost:
             self.made.pop(dot, None)
+            self.expunges.pop(dot, None)
 
-    def check_conditions(self) -> None:
-        """Of two on one message in one epoch, the later one knew of the earlier one."""
-        newest: dict[tuple[str, str, int], int] = {}
-        known = [(self.made[each.dot], each.since) for each in self.conditions if each.dot in self.made]
-        for made, since in sorted(known, key=lambda pair: pair[0].at):
-            for guid in made.op.__dict__["guids"] if made.has_lease else ():
-                key = (made.op.box.text, guid, made.epoch)
-                if newest.get(key, 0) > since:
-                    raise Violation("I14", f"{made.op} does not know of modseq {newest[key]}")
-                newest[key] = made.op.modseq or 0
+    def transaction(self, last: Dot) -> list[Op]:
+        """The ops that were made as one, of which this is the last."""
+        found = [self.made[last].op] if last in self.made else []
+        while found and (before := Dot(last.origin, last.seq - len(found))) in self.made and self.made[before].op.left:
+            found.append(self.made[before].op)
+        return found
+
+    def check_condition(self, at: Dot, since: int, rows: MemoryRows) -> None:
+        """A STORE unchangedsince was answered OK: whoever made it knew of no change beyond that (I14)."""
+        if at not in self.made:
+            return
+        op = self.made[at].op
+        for where in touched(op):
+            before = takewhile(lambda each: each.at != at, rows.touching(*where))
+            beyond = [each for each in before if (each.modseq or 0) > since and not isinstance(each, Expunge)]
+            if beyond:
+                raise Violation("I14", f"{op} was made behind {beyond}, which are beyond {since}")
+
+    def check_expunged(self, rows: MemoryRows, *, do_clash: bool) -> None:
+        """What is there was brought by SAVEs or COPYs that no EXPUNGE knew of (I4). Of two mails of one GUID an EXPUNGE
+        takes away the one that it names."""
+        for op, known in self.expunges.values():
+            for guid in op.guids:
+                row = rows.message(op.box.text, guid)
+                ended = known[guid] & set(op.kills) if do_clash else known[guid]
+                if row is not None and ended & set(row.dots):
+                    raise Violation("I4", f"{row} is back, or was never gone: {op}")
+
+    def check_flags(self, row: MessageRow) -> None:
+        """No change of a flag stands that was known to who made another one (7.1)."""
+        for register in row.flags:
+            made_of_flag = self.flagged.get((row.box, row.guid, register.flag), ())
+            of_flag = [made for made in made_of_flag if made.at in self.made]
+            stands = {made.at for made in of_flag if made.stamp == register.stamp}
+            later = [made for made in of_flag if made.stamp != register.stamp and made.known & stands]
+            if later:
+                raise Violation("7.1", f"{register} of {row} stands, and {later} knew of it")
+
+    def lock_asked(self, client: str, box: str, now: float) -> None:
+        self._locks[client] = WaitingLock(box, now, 0)
+
+    def lock_over(self, client: str, *, granted: bool) -> None:
+        """It was answered, or nobody waits for the answer any more."""
+        mine = self._locks.pop(client, None)
+        if mine is None or not granted:
+            return
+        if mine.overtaken > self.most_overtaking:
+            raise Violation("I11", f"{mine.overtaken} LOCKs were served before {client}'s, and were asked for later")
+        for name, each in self._locks.items():
+            if each.box == mine.box and each.since < mine.since:
+                self._locks[name] = each._replace(overtaken=each.overtaken + 1)
+
+    def voted(self, name: str, epoch: int, node: str) -> None:
+        """A member gave its vote (I6)."""
+        if self._votes.setdefault((name, epoch), node) != node:
+            raise Violation("I6", f"{name} voted for {self._votes[name, epoch]} in epoch {epoch}, and for {node}")
+
+    def holds(self, box: str, token: Token, name: str) -> None:
+        """A member with a lease has the mastership under a token (I6)."""
+        if self._holders.setdefault((box, token), name) != name:
+            raise Violation("I6", f"{box[:6]} was held by {self._holders[box, token]} under {token}, and is by {name}")
+
+
+def _brought_before(op: Expunge, guid: str, rows: MemoryRows) -> set[Dot]:
+    before = takewhile(lambda each: each.at != op.at, rows.touching(op.box.text, guid))
+    return {each.at for each in before if isinstance(each, Save | Copy) and each.at is not None}

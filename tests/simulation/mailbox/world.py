@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from functools import partial
 
+from pyrepl.mailbox.acks import AckOptions
 from pyrepl.mailbox.answers import No, Ok, Reason
 from pyrepl.mailbox.entries import Pages
 from pyrepl.mailbox.folders import FolderResult
@@ -21,7 +22,7 @@ from pyrepl.mailbox.sending import Reply, Send
 from pyrepl.mailbox.store import Work
 from pyrepl.mailbox.tracker import TrackerOptions
 from pyrepl.mailbox.uids import UidBlocks
-from pyrepl.mailbox.verbs import Command
+from pyrepl.mailbox.verbs import Command, RootClaim
 from pyrepl.mailbox.words import Dot
 from tests.simulation.mailbox.gated_store import GatedStore
 from tests.simulation.mailbox.memory_rows import MemoryRows
@@ -72,13 +73,14 @@ class World:
     """Everything. `seen` counts what happened; a history that breaks an invariant raises Violation."""
 
     def __init__(
-        self, rng: random.Random, keepers: int, *, witness: bool, accept: bool, pages: Pages, gates: bool
+        self, rng: random.Random, keepers: int, *, witness: bool, accept: bool, pages: Pages, gates: bool, acks: int
     ) -> None:
-        """`gates`: beside each node is a Dovecot."""
+        """`gates`: beside each node is a Dovecot. `acks`: so many other nodes are to have what is saved."""
         self.rng = rng
         self.now = 0.0
         self.seen: Counter[str] = Counter()
         self.gates = gates
+        self._acks = AckOptions(wanted=acks)
         self.watch = Watch(has_dovecots=gates)
         self.uids = Uids()
         names = [chr(ord("a") + place) for place in range(keepers)] + (["w"] if witness else [])
@@ -104,6 +106,12 @@ class World:
         self._count = 0
         self._crash_next: str | None = None
         self._roots: dict[int, str] = {}
+        self._claims: dict[tuple[str, str, str], int] = {}
+        """Who is asked for a vote, by whom, tag -> epoch."""
+        self.single: set[str] = set()
+        """Ops of which it was told that they are on one node alone."""
+        self.texts_sent: Counter[tuple[str, str, str]] = Counter()
+        """Sender, receiver, GUID -> how often."""
         for name in names:
             self.start(name)
 
@@ -135,7 +143,7 @@ class World:
             RootOptions(jitter_s=self.rng.uniform(0, 0.2)), TrackerOptions(accept=self.accept), gap=GAP
         )
         guard = GUARD if self.gates else None
-        return NodeOptions(mastering, unix_s=1_795_000_000.0, pages=self.pages, expunge_guard=guard)
+        return NodeOptions(mastering, unix_s=1_795_000_000.0, acks=self._acks, pages=self.pages, expunge_guard=guard)
 
     def _new_store(self) -> ModelStore:
         return GatedStore(self.uids, UidBlocks(GAP, len(self.members.names))) if self.gates else ModelStore(self.uids)
@@ -279,16 +287,19 @@ class World:
         core.unneeded()
         for send in core.sends():
             self._send(host, send)
-        for reply in core.replies():
-            self.on_reply(host.name, reply)
         for notice in core.notices():
             self.seen[notice.name] += 1
+            if notice.name == "single_copy":
+                self.single.add(notice.about)
             if notice.name == "faulty_mail_process":
                 raise Violation("I10", f"{host.name} refused a SAVE that was in order: {notice.about}")
-        if was_changed or node.mastering.root.lease_end(now) != host.lease_end:
+        for reply in core.replies():
+            self.on_reply(host.name, reply)
+        lease_end = host.lease_end
+        if was_changed or node.mastering.root.lease_end(now) != lease_end:
             self._check(host, node, now)
         if was_changed:
-            self.watch.look(node, host.rows, now, self.now)
+            self.watch.look(node, host.rows, now, self.now, lease_end)
         if host.is_scrubbed:
             self._scrub(host, node)
         self._wake(host, node, now)
@@ -304,7 +315,24 @@ class World:
             is_there = host.store.has_text(*text_of)
             self.seen["text_wrong" if is_there else "text_gone"] += 1
             command = No(reason=Reason.FAILED if is_there else Reason.NOUID)
+        self._note_vote(host.name, send)
+        if text and text_of is not None:
+            self.texts_sent[host.name, peer, text_of[1]] += 1
         self.network.send(host.name, peer, tag, command, text)
+
+    def _note_vote(self, name: str, send: Send) -> None:
+        """A vote is given by its answer, and for itself by who asks for votes."""
+        command = send.command
+        if isinstance(command, Ok | No):
+            epoch = self._claims.pop((name, send.peer, send.tag), None)
+            if isinstance(command, Ok) and epoch is not None:
+                self.watch.voted(name, epoch, send.peer)
+            return
+        # A node that has started again uses its tags again.
+        self._claims.pop((send.peer, name, send.tag), None)
+        if isinstance(command, RootClaim) and not command.probe:
+            self._claims[send.peer, name, send.tag] = command.epoch
+            self.watch.voted(name, command.epoch, name)
 
     def _scrub(self, host: Host, node: Node) -> None:
         order = node.scrubbing.order(0, (), self.clock(host))
@@ -323,6 +351,7 @@ class World:
         if done == len(works) and self.rng.random() < 0.5:
             host.rows.commit()
             assert host.node is not None
+            self.watch.look(host.node, host.rows, self.clock(host), self.now, host.lease_end)
             removals = host.node.core.removals()
             host.store.do(removals[: self.rng.randint(0, len(removals))])
         self.crash(host.name)
@@ -390,7 +419,10 @@ class World:
             return
         if root.state is RootState.ROOT:
             self._check_alone(host)
-        self._check_masters(host, [mine.box for mine in node.mastering.tracker.boxes.values() if mine.is_ours])
+        ours = [mine for mine in node.mastering.tracker.boxes.values() if mine.is_ours]
+        for mine in ours:
+            self.watch.holds(mine.box, mine.token, host.name)
+        self._check_masters(host, [mine.box for mine in ours])
 
     def _check_alone(self, host: Host) -> None:
         for other in self.hosts.values():
