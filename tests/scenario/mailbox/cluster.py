@@ -3,9 +3,11 @@
     m1>a 1 LOCK alice INBOX      a mail process of node a says a line; `{text}` at its end stands for a literal
     a>m1 1 OK uid=57             the node answers
     a>b * TAKE ..                a node says a line to another
+    = a INBOX next=58 ..         what clients of a node see in a mailbox: UID, GUID and flags of each mail
 
 A mailbox's GUID is written as `#NAME`, after the name it was created under. Leases, acknowledgements and the exchange
-when a connection begins are left out unless `shows` names their verbs.
+when a connection begins are left out unless `shows` names their verbs. HELLO, which is said before nodes hear anything
+of a connection, is written with what it tells of a node.
 """
 
 from __future__ import annotations
@@ -14,20 +16,24 @@ import re
 from collections.abc import Callable
 
 from pyrepl.mailbox.acks import AckOptions
+from pyrepl.mailbox.answers import Bad, No, Ok
 from pyrepl.mailbox.codec import Decoder, Line, encode
 from pyrepl.mailbox.entries import Pages
 from pyrepl.mailbox.mastering import MasteringOptions
 from pyrepl.mailbox.members import Member, Members
 from pyrepl.mailbox.node import Node, NodeOptions
-from pyrepl.mailbox.rows import ClusterRow
+from pyrepl.mailbox.rows import UNPLACED, ClusterRow
 from pyrepl.mailbox.sending import Reply, Send
 from pyrepl.mailbox.tracker import TrackerOptions
-from pyrepl.mailbox.verbs import Command, Create, Side
+from pyrepl.mailbox.verbs import Command, Create, Hello, Side
+from tests.scenario.mailbox.beginnings import Beginning
 from tests.simulation.mailbox.memory_rows import MemoryRows
 from tests.simulation.mailbox.model_store import ModelStore, Uids
 
 PAGES = Pages()
 QUIET = frozenset({"ROOT-PING", "ACK", "SYNC", "PING"})
+_ANSWERS = (Ok, No, Bad)
+_TEXT = re.compile(r" \{(text|\d+)\}$")
 
 
 class Cluster:
@@ -42,14 +48,19 @@ class Cluster:
         shows: str = "",
         acks: AckOptions | None = None,
         pages: Pages = PAGES,
+        beginning: Beginning | None = None,
+        counts: bool = False,
     ) -> None:
+        """`counts`: texts are written with their sizes, as `{1204}`."""
         self.members = Members(tuple(Member(name, name in witnesses) for name in names))
         mastering = MasteringOptions(tracker=TrackerOptions(accept=accept))
         self.options = NodeOptions(mastering, unix_s=1_795_333_408.0, acks=acks or AckOptions(), pages=pages)
         self.now = 0.0
         self.shows = set(shows.split())
         self.lines: list[str] = []
-        self.names: dict[str, str] = {}
+        begins = beginning or Beginning()
+        self.names = dict(begins.names)
+        self.counts = counts
         self.uids = Uids()
         self.rows = {name: MemoryRows() for name in names}
         self.stores = {name: ModelStore(self.uids) for name in names}
@@ -64,7 +75,10 @@ class Cluster:
         self._way: list[tuple[str, Send]] = []
         self._quiet_tags: set[tuple[str, str, str]] = set()
         for name in names:
-            self.start(name)
+            begins.put(name, self.rows[name], self.stores[name])
+        for name in names:
+            if name not in begins.later:
+                self.start(name)
 
     # What happens
 
@@ -74,13 +88,14 @@ class Cluster:
         self.rows[name].put_cluster(ClusterRow(origin=f"{name}~5", is_fresh=True))
         self.rows[name].commit()
 
-    def start(self, name: str) -> None:
+    def start(self, name: str, peers: str | None = None) -> None:
+        """A node starts, with links to all others that are up, or to these."""
         self.nodes[name] = Node(name, self.members, self.rows[name], self.now, self.options)
         store = self.stores[name]
         self.nodes[name].core.recover({"alice": store.stored("alice")} if store.boxes else {})
         self._after(name)
         for other in self.nodes:
-            if other != name:
+            if other != name and (peers is None or other in peers):
                 self.link(name, other)
 
     def crash(self, name: str) -> None:
@@ -94,6 +109,10 @@ class Cluster:
         # Both say HELLO before either hears the other's.
         roots = {peer: self.nodes[peer].mastering.root for peer in (one, other)}
         said = {peer: (root.is_fresh, root.epoch) for peer, root in roots.items()}
+        if "HELLO" in self.shows:
+            for mine, peer in ((one, other), (other, one)):
+                hello = Hello(node=mine, fresh=said[mine][0], epoch=said[mine][1])
+                self.lines.append(f"{mine}>{peer} {self._text('*', hello, False)}")
         for mine, peer in ((one, other), (other, one)):
             is_fresh, epoch = said[peer]
             self.nodes[mine].link_up(peer, self.now, is_fresh=is_fresh, epoch=epoch)
@@ -108,14 +127,22 @@ class Cluster:
                 self.nodes[mine].link_down(peer, self.now)
                 self._after(mine)
 
+    def release(self, way: str) -> None:
+        """What was held in this direction arrives, and is written once more."""
+        self.held.discard(way)
+        for sender, send in self._way:
+            if f"{sender}>{send.peer}" == way:
+                self._show(sender, send)
+        self.settle()
+
     def say(self, line: str) -> None:
         """A line of a mail process."""
         way, _, rest = line.partition(" ")
         client, _, node = way.partition(">")
-        text = rest.endswith(" {text}")
-        for name, guid in ((name, guid) for guid, name in self.names.items()):
-            rest = rest.replace(f"#{name} ", f"#{guid} ")
-        [heard] = Decoder(Side.MAIL).feed(rest.removesuffix(" {text}").encode() + b"\n")
+        text = _TEXT.search(rest)
+        for guid, name in self.names.items():
+            rest = re.sub(rf"(#|id=){re.escape(name)}(?= |$)", rf"\g<1>{guid}", rest)
+        [heard] = Decoder(Side.MAIL).feed(_TEXT.sub("", rest).encode() + b"\n")
         assert isinstance(heard, Line), heard
         self.lines.append(line)
         self.nodes[node].hear_mail(client, heard.tag, heard.command, "drop" if text else "", self.now)
@@ -170,12 +197,12 @@ class Cluster:
 
     def _show(self, name: str, send: Send) -> None:
         if isinstance(send.command, Create):
-            self.names[send.command.id] = send.command.box.text
-        is_answer = (send.peer, name, send.tag) in self._quiet_tags
+            self.names.setdefault(send.command.id, send.command.box.text)
+        is_quiet = isinstance(send.command, _ANSWERS) and (send.peer, name, send.tag) in self._quiet_tags
         if send.command.VERB in QUIET - self.shows:
             if send.tag != "*":
                 self._quiet_tags.add((name, send.peer, send.tag))
-        elif not is_answer and frozenset((name, send.peer)) in self.up:
+        elif not is_quiet and frozenset((name, send.peer)) in self.up:
             self.lines.append(f"{name}>{send.peer} {self._text(send.tag, send.command, send.text_of is not None)}")
 
     def _show_reply(self, name: str, reply: Reply) -> None:
@@ -185,7 +212,8 @@ class Cluster:
         line = encode(command, tag).decode().rstrip("\n")
         for guid, name in self.names.items():
             line = re.sub(rf"(#|id=){guid}", rf"\g<1>{name}", line)
-        return line + (" {text}" if has_text else "")
+        size = command.__dict__["size"] if has_text and self.counts else "text"
+        return line + (f" {{{size}}}" if has_text else "")
 
     def said(self, *verbs: str) -> list[str]:
         """The lines with these verbs so far; all without any. They are forgotten."""
@@ -203,6 +231,24 @@ class Cluster:
             for name in self.members.keepers
             if name in self.nodes
         ]
+
+    def states(self) -> list[str]:
+        """What clients see, for each keeper that is up and each mailbox, by its name."""
+        return [
+            self._state(name, box)
+            for name in self.members.keepers
+            if name in self.nodes
+            for box in sorted(self.stores[name].boxes, key=self.stores[name].names.__getitem__)
+        ]
+
+    def _state(self, name: str, box: str) -> str:
+        store, row = self.stores[name], self.rows[name].box(box)
+        assert row is not None
+        shown = store.names[box]
+        mails = sorted((uid, guid, flags) for guid, (uid, flags) in store.boxes[box].items() if uid != UNPLACED)
+        words = [f"next={row.uidnext} modseq={row.highest}", *(["subscribed"] if shown in store.subscribed else [])]
+        words += [" ".join([f"{uid}={guid}", *sorted(flags)]) for uid, guid, flags in mails]
+        return " ".join(["=", name, shown, *words])
 
 
 def ready(
