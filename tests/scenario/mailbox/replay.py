@@ -81,11 +81,11 @@ class _Replay:
             fits = [at for at, line in enumerate(self._new) if not unmet("\n".join([*self._notes, line]))]
         if fits:
             before, self._new = self._new[: fits[0]], self._new[fits[0] :]
-            self._out += [*before, *self._notes, self._new.pop(0)]
+            self._out.extend([*before, *self._notes, self._new.pop(0)])
             self._notes = []
 
     def _write_new(self) -> None:
-        self._out += [*self._new, *self._notes]
+        self._out.extend([*self._new, *self._notes])
         self._new, self._notes = [], []
 
     def _happen(self, line: str) -> None:

@@ -17,7 +17,7 @@ keys may stand in another order, and there may be more of them. By rule, without
 `# differs: NAMES: why` names all that is different in the line: `way`, `tag`, `verb`, `user`, `box`, `reason`, `words`
 (what has no name), `text`, or keys. What is named and does not differ is as wrong as what differs and is not named.
 `# differs: all: why`: the line is not said at all, which is wrong if one of the transcript says it. `# differs: more:
-why` stands above a line of which the specification knows nothing, where that needs a reason.
+why` stands above a line that is more than the specification has, or has more words, where that needs a reason.
 
 Not here: what makes nodes say something (replay.py).
 """
