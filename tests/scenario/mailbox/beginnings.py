@@ -28,6 +28,12 @@ USER: Final = "alice"
 MADE_BY: Final = "a"
 UIDVALIDITY: Final = 1_795_333_412
 RECEIVED: Final = 1_795_333_408
+_KEYS: Final = {
+    "mailbox": {"token", "uidnext", "modseq", "stamp", "uidvalidity"},
+    "mail": {"size", "modseq", "dot"},
+    "begins": {"epoch", "held"},
+    "guid": set[str](),
+}
 
 
 @final
@@ -51,6 +57,8 @@ class Beginning:
         kind, *words = line.split()
         keys = dict(word.split("=", 1) for word in words if "=" in word)
         plain = [word for word in words if "=" not in word]
+        unknown = {key for key in keys if not key.isdecimal()} - _KEYS[kind]
+        assert not unknown, f"{' '.join(sorted(unknown))} is nothing that a {kind} has"
         if kind == "mailbox":
             self._read_mailbox(plain[0], keys)
         elif kind == "mail":

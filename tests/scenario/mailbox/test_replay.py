@@ -50,6 +50,6 @@ def test_what_is_held_is_written_when_it_arrives_too() -> None:
 
 
 def test_what_nobody_knows_is_refused() -> None:
-    for line in ("! jump", "wait 5"):
+    for line in ("! jump", "wait 5", "mailbox INBOX uid=5"):
         with pytest.raises(AssertionError, match="is nothing that"):
             replayed(f"{BEGINNING}{line}\n")
