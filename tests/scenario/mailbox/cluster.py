@@ -33,6 +33,8 @@ from tests.simulation.mailbox.model_store import ModelStore, Uids
 PAGES = Pages()
 QUIET = frozenset({"ROOT-PING", "ACK", "SYNC", "PING"})
 _ANSWERS = (Ok, No, Bad)
+_NAMED = re.compile(r"(#|\bid=)(\S+)")
+"""A mailbox's GUID, or what is written instead of it."""
 _TEXT = re.compile(r" \{(text|\d+)\}$")
 
 
@@ -140,8 +142,8 @@ class Cluster:
         way, _, rest = line.partition(" ")
         client, _, node = way.partition(">")
         text = _TEXT.search(rest)
-        for guid, name in self.names.items():
-            rest = re.sub(rf"(#|id=){re.escape(name)}(?= |$)", rf"\g<1>{guid}", rest)
+        guids = {name: guid for guid, name in self.names.items()}
+        rest = _NAMED.sub(lambda named: named[1] + guids.get(named[2], named[2]), rest)
         [heard] = Decoder(Side.MAIL).feed(_TEXT.sub("", rest).encode() + b"\n")
         assert isinstance(heard, Line), heard
         self.lines.append(line)
@@ -210,8 +212,7 @@ class Cluster:
 
     def _text(self, tag: str, command: Command, has_text: bool) -> str:
         line = encode(command, tag).decode().rstrip("\n")
-        for guid, name in self.names.items():
-            line = re.sub(rf"(#|id=){guid}", rf"\g<1>{name}", line)
+        line = _NAMED.sub(lambda named: named[1] + self.names.get(named[2], named[2]), line)
         size = command.__dict__["size"] if has_text and self.counts else "text"
         return line + (f" {{{size}}}" if has_text else "")
 
