@@ -1,4 +1,4 @@
-"""What mail processes ask. Requirements M1, M7, M10, L2, L3, L5."""
+"""What mail processes ask. Requirements M1, M6, M7, M10, L2, L3, L5."""
 
 from __future__ import annotations
 
@@ -29,6 +29,27 @@ def test_m10_unchangedsince_is_compared_under_the_lock() -> None:
     said = cluster.said("TAKE", "GIVE", "NO")
     assert [line.split(" ")[2] for line in said] == ["TAKE", "GIVE", "NO"] and said[-1] == "b>m2 1 NO MODIFIED uids=2"
     assert cluster.views()[0]["INBOX/G1"] == (1, ("\\Seen",)) and cluster.views()[0]["INBOX/G2"] == (2, ("work",))
+
+
+def test_m6_expunge_does_not_wait_for_the_lock_of_another() -> None:
+    """Neither at the node that is asked nor at the one whose mail process has the LOCK."""
+    cluster = filled()
+    cluster.say("m1>a 2 LOCK alice INBOX")
+    cluster.said()
+    cluster.say("m2>b 1 EXPUNGE alice INBOX uids=2")
+    assert cluster.said("OK", "TAKE", "GIVE")[-1].startswith("b>m2 1 OK")
+    cluster.say("m3>a 1 EXPUNGE alice INBOX uids=3")
+    assert [line.split(" ")[:3] for line in cluster.said("OK", "TAKE", "GIVE")][-1] == ["a>m3", "1", "OK"]
+    assert cluster.views() == [{"INBOX/G1": (1, ())}] * 2
+
+
+def test_m6_expunge_does_not_wait_for_another_node() -> None:
+    """It is done here, and on its way to the other, before that one has said anything."""
+    cluster = filled()
+    cluster.held.add("a>b")
+    cluster.say("m2>b * EXPUNGE alice INBOX uids=2")
+    assert [line.split(" ")[0] for line in cluster.said("EXPUNGE", "TAKE")] == ["m2>b", "b>a"]
+    assert cluster.views() == [{"INBOX/G1": (1, ()), "INBOX/G3": (3, ())}] * 2
 
 
 def test_l3_a_save_without_a_text_needs_the_message_elsewhere() -> None:

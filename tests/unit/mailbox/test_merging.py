@@ -1,4 +1,4 @@
-"""What ops change: the same in any order that respects what their origins knew. Requirements M3, M6, L4."""
+"""What ops change: the same in any order that respects what their origins knew. Requirements M3, L4."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_changes_that_did_not_know_of_each_other_commute_but_for_modseqs() -> No
         assert len(flags) == 1
 
 
-def test_m6_expunge_is_of_the_saves_that_its_origin_knew() -> None:
+def test_an_expunge_is_of_the_saves_that_its_origin_knew() -> None:
     expunge = Expunge(user="alice", box=BOX, guids=("G1",), kills=(Dot("a", 2),), at=Dot("b", 1), modseq=2)
     again = save("G1", 5, Dot("c", 1))
     one, _ = merge(save("G1", 1, Dot("a", 2)), expunge, again)
