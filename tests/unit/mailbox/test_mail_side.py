@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Final
+
+import pytest
+
 from tests.scenario.mailbox.cluster import Cluster, ready, save
+
+SINCE: Final = 3
+"""The highest modseq of `filled`."""
 
 
 def filled() -> Cluster:
@@ -29,6 +36,37 @@ def test_m10_unchangedsince_is_compared_under_the_lock() -> None:
     said = cluster.said("TAKE", "GIVE", "NO")
     assert [line.split(" ")[2] for line in said] == ["TAKE", "GIVE", "NO"] and said[-1] == "b>m2 1 NO MODIFIED uids=2"
     assert cluster.views()[0]["INBOX/G1"] == (1, ("\\Seen",)) and cluster.views()[0]["INBOX/G2"] == (2, ("work",))
+
+
+def crossing(conditional: str, plain: str, words: str) -> list[tuple[tuple[str, ...], int]]:
+    """Nodes a and b change G2 at the same time: one adds \\Seen with unchangedsince, the other by a plain STORE with
+    these words. Its flags and its modseq then, on a and on b."""
+    cluster = filled()
+    cluster.say(f"m1>{conditional} 1 LOCK alice INBOX")
+    cluster.say(f"m1>{conditional} * UNLOCK alice INBOX")
+    cluster.held |= {"a>b", "b>a"}
+    cluster.said()
+    cluster.say(f"m1>{conditional} * STORE alice INBOX uids=2 add=\\Seen unchangedsince={SINCE}")
+    cluster.say(f"m2>{plain} * STORE alice INBOX uids=2 {words}")
+    sent = [line for line in cluster.said("STORE") if f"modseq={SINCE + 1} " in line]
+    assert len(sent) == 2, "neither node knows of the other one's"
+    cluster.held.clear()
+    cluster.settle()
+    [guid] = cluster.names
+    rows = [cluster.rows[name].message(guid, "G2") for name in "ab"]
+    return [(row.set_flags(), row.modseq) for row in rows if row is not None]
+
+
+@pytest.mark.parametrize(("conditional", "plain"), [("a", "b"), ("b", "a")])
+def test_m10_a_plain_store_at_the_same_time_ends_up_on_top(conditional: str, plain: str) -> None:
+    """On both nodes its flags are added to those of the STORE unchangedsince, and the message has a modseq above that
+    of both, so who asks what has changed since the one sees the other."""
+    assert crossing(conditional, plain, "add=work") == [(("\\Seen", "work"), SINCE + 2)] * 2
+
+
+def test_m10_of_one_flag_the_plain_store_with_the_higher_stamp_is_on_top() -> None:
+    """Of one flag the change with the higher (modseq, node) stands, here that of b."""
+    assert crossing("a", "b", "remove=\\Seen") == [((), SINCE + 2)] * 2
 
 
 def test_m6_expunge_does_not_wait_for_the_lock_of_another() -> None:
