@@ -1,15 +1,20 @@
-"""Rounds of the machine: nothing is told before it is on disk, and a disk that refuses is asked again."""
+"""Rounds of the machine: nothing is told before it is on disk, and a disk that refuses is asked again.
+Requirement R4."""
 
 from __future__ import annotations
 
 import asyncio
+import shutil
+import tempfile
 from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Final
 
 import pytest
 
 from pyrepl.daemon.mailbox import owing as room
+from pyrepl.daemon.mailbox.database import DatabaseError
 from pyrepl.daemon.mailbox.driver import Driver, Watch
 from pyrepl.daemon.mailbox.sqlite_rows import SqliteRows
 from pyrepl.daemon.mailbox.workers import Workers
@@ -23,8 +28,8 @@ from pyrepl.mailbox.node import Node, NodeOptions
 from pyrepl.mailbox.sending import Counted, Notice, Reply, Send
 from pyrepl.mailbox.store import Ended
 from pyrepl.mailbox.told import Row
-from pyrepl.mailbox.verbs import Create, Save
-from pyrepl.mailbox.words import Box, Dot
+from pyrepl.mailbox.verbs import Create, Expunge, Op, Save, Store
+from pyrepl.mailbox.words import Box, Dot, Stamp, Token
 from tests.unit.daemon.mailbox.store_rig import dropped, new_disk, new_store
 from tests.unit.daemon.rig import in_loop, until
 
@@ -70,15 +75,17 @@ class Heard:
 
 
 class Rig:
-    """A node alone in its cluster, on a disk in memory."""
+    """A node on a disk in memory."""
 
-    def __init__(self, folder: Path, watch: Watch | None = None) -> None:
+    def __init__(self, folder: Path, watch: Watch | None = None, members: str = "a") -> None:
+        """`members`: one letter each; the others are not there but in what a test says for them."""
+        self.folder = folder
         self.disk = new_disk()
         self.store = new_store(self.disk, is_new=True)
         self.now = 0.0
         self.rows = SqliteRows(folder / "mailbox.db", 1 << 20, lambda: 1000.0)
         options = NodeOptions(unix_s=1_795_000_000.0, expunge_guard=None if watch is None else 100)
-        node = Node("a", Members((Member("a"),)), self.rows, 0.0, options)
+        node = Node("a", Members(tuple(map(Member, members))), self.rows, 0.0, options)
         self.heard = Heard(folder)
         self.workers = Workers([self.store])
         self.driver = Driver(node, self.rows, self.workers, self.heard, lambda: self.now, 3600, watch)
@@ -98,6 +105,22 @@ class Rig:
         name = dropped(self.store, guid, b"hello")
         save = Save(user=user, box=Box("INBOX"), guid=guid, size=5, received=1)
         self.driver.tell(lambda node, now: node.hear_mail("m", "2", save, name, now))
+
+    def hear_of_b(self, seq: int, op: Op) -> None:
+        """What the member b did, with the tag o1, o2, .."""
+        text = dropped(self.store, op.guid, b"hello", seq) if isinstance(op, Save) else ""
+        made = op.replaced(at=Dot("b", seq), modseq=seq)
+        self.driver.tell(lambda node, now: node.hear("b", f"o{seq}", made, text, now))
+
+    def after_a_power_cut(self) -> dict[str, int]:
+        """What the database would say it has if the power were cut now: what is in its files."""
+        folder = Path(tempfile.mkdtemp(dir=self.folder))
+        for path in self.folder.glob("mailbox.db*"):
+            shutil.copy(path, folder)
+        rows = SqliteRows(folder / "mailbox.db", 1 << 20, lambda: 1000.0)
+        held = rows.held()
+        rows.close()
+        return held
 
     def close(self) -> None:
         self.workers.stop()
@@ -222,6 +245,78 @@ async def test_what_follows_from_works_that_were_done_is_on_disk_before_anybody_
     rig.create()
     await rig.driver.round()
     assert were_dirty == [False] and rig.rows.boxes("alice")[0].uidnext == 50
+    rig.close()
+
+
+BOX_ID: Final = "1" * 32
+OF_B: Final[list[Op]] = [
+    Create(user="alice", box=Box("INBOX"), id=BOX_ID, uidvalidity=5, stamp=Stamp(1, "b")),
+    Save(user="alice", box=Box(BOX_ID, True), uid=1, guid="G1", size=5, received=1, token=Token(1, 0)),
+    Store(user="alice", box=Box(BOX_ID, True), guids=("G1",), add=("\\Seen",)),
+    Expunge(user="alice", box=Box(BOX_ID, True), guids=("G1",), kills=(Dot("b", 2),)),
+]
+
+
+@in_loop
+async def test_r4_a_tagged_command_of_a_member_is_answered_after_the_commit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """When an answer leaves, a power cut would leave the op that it is about, and the message in the Maildir."""
+    rig = Rig(tmp_path, members="ab")
+    answered: list[tuple[str, dict[str, int], int]] = []
+
+    def send(send: Send) -> None:
+        if isinstance(send.command, Ok):
+            answered.append((send.tag, rig.after_a_power_cut(), len(rig.disk.names(b"/mail/alice/cur"))))
+
+    monkeypatch.setattr(rig.heard, "send", send)
+    rig.driver.tell(lambda node, now: node.link_up("b", now))
+    for seq, op in enumerate(OF_B, 1):
+        rig.hear_of_b(seq, op)
+        await rig.driver.round()
+    assert answered == [(f"o{seq}", {"b": seq}, seq in (2, 3)) for seq in (1, 2, 3, 4)]
+    rig.close()
+
+
+@in_loop
+async def test_what_takes_away_is_done_after_the_commit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A power cut before that would leave the message's row, and no message."""
+    rig = Rig(tmp_path, members="ab")
+    monkeypatch.setattr(rig.heard, "send", lambda send: None)
+    held: list[dict[str, int]] = []
+
+    def before_call(number: int, what: str, path: bytes) -> None:
+        if what == "unlink" and path.startswith(b"/mail/alice/cur/"):
+            held.append(rig.after_a_power_cut())
+
+    rig.disk.before_call = before_call
+    for seq, op in enumerate(OF_B, 1):
+        rig.hear_of_b(seq, op)
+        await rig.driver.round()
+    assert held == [{"b": 4}] and rig.disk.names(b"/mail/alice/cur") == []
+    rig.close()
+
+
+@in_loop
+async def test_r4_a_command_whose_commit_fails_is_not_answered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither the member whose op it was hears OK nor a mail process: both learn by the end of their connections that
+    they have to ask again."""
+    rig = Rig(tmp_path, members="ab")
+    said: list[Send] = []
+    monkeypatch.setattr(rig.heard, "send", said.append)
+    rig.driver.tell(lambda node, now: node.link_up("b", now))
+    await rig.driver.round()
+
+    def commit() -> None:
+        raise DatabaseError("disk full")
+
+    monkeypatch.setattr(rig.rows, "commit", commit)
+    rig.hear_of_b(1, OF_B[0])
+    rig.create("bob")
+    before = len(said)
+    with pytest.raises(DatabaseError):
+        await rig.driver.round()
+    assert said[before:] == [] == rig.heard.replies
     rig.close()
 
 
