@@ -1,4 +1,4 @@
-"""Two nodes greet each other, or learn why not; then commands, answers and texts pass."""
+"""Two nodes greet each other, or learn why not; then commands, answers and texts pass. Requirement S2."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ import pytest
 
 from pyrepl.mailbox.answers import Ok
 from pyrepl.mailbox.members import Member, Members
+from pyrepl.mailbox.outgoing import PieceWanted, TextWanted
 from pyrepl.mailbox.peer_link import Introduction, PeerLink
 from pyrepl.mailbox.talk import Came, Lost, Opened, TalkOptions, TextCame
 from pyrepl.mailbox.talk_states import TalkState
-from pyrepl.mailbox.verbs import Ack, Op
-from pyrepl.mailbox.words import Dot
+from pyrepl.mailbox.verbs import Ack, Op, Save
+from pyrepl.mailbox.words import Box, Dot
 from tests.unit.mailbox.talks import MEMBERS, exchange, introduction, opened
 
 
@@ -81,6 +82,31 @@ def test_p2_an_op_without_a_modseq_has_the_one_after_the_op_before_it() -> None:
     a.receive("".join(f"{line}\n" for line in lines).encode(), 1.0)
     commands = [event.command for event in a.events() if isinstance(event, Came)]
     assert [command.modseq for command in commands if isinstance(command, Op)] == [50, 8, 51, 9, 52]
+
+
+def test_s2_who_says_and_who_hears_are_apart_on_one_connection() -> None:
+    """What one end writes is what the other reads. An end that is in the middle of a text from the other one says its
+    own meanwhile, and one that is in the middle of its own text hears the other's."""
+    a, b = opened()
+    save = Save(user="alice", box=Box("INBOX"), guid="G1", size=6, received=1, modseq=3)
+    for end in (a, b):
+        end.say(save, "o1", 1.0, ("alice", "G1"))
+        end.say(Ack(held=(Dot("a", 3),)), "*", 1.0)
+        assert end.data_to_send() == [] and end.events() == [TextWanted(("alice", "G1"))]
+        end.text_is(6)
+    for piece in (b"abc", b"def"):
+        said = {end: b"".join(end.data_to_send()) for end in (a, b)}
+        a.receive(said[b], 1.0)
+        b.receive(said[a], 1.0)
+        for end in (a, b):
+            *heard, wish = end.events()
+            is_first = piece == b"abc"
+            assert heard == ([Came("o1", save, True)] if is_first else [TextCame(b"abc", False)])
+            assert isinstance(wish, PieceWanted)
+            end.add_piece(piece)
+    exchange(a, b)
+    for end in (a, b):
+        assert end.events() == [TextCame(b"def", True), Came("*", Ack(held=(Dot("a", 3),)), False)]
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""LOCK, SAVE, UNLOCK. Requirements V1, V9, T2."""
+"""LOCK, SAVE, UNLOCK. Requirements V1, V6, V9, R4, T2."""
 
 from __future__ import annotations
 
@@ -132,6 +132,20 @@ def test_a_mailbox_without_a_uid_left_takes_no_more() -> None:
     assert cluster.said("NO") == [f"a>m1 1 {why}", f"a>m1 2 {why}"]
     cluster.say("m1>a 3 STORE alice INBOX uids=1 add=x")
     assert "a>m1 3 OK" in cluster.said("OK"), "and goes on otherwise"
+
+
+def test_r4_a_change_that_fails_is_answered_as_failed_to_who_asked_for_it() -> None:
+    """On the node that was asked, be another one the master; and nothing of it is anywhere."""
+    cluster = ready()
+    [guid] = cluster.names
+    for rows in cluster.rows.values():
+        box = rows.box(guid)
+        assert box is not None
+        rows.put_box(box._replace(uidnext=LAST_UID + 1))
+    cluster.said()
+    cluster.say("m2>b 7 SAVE alice INBOX " + save("G1"))
+    assert [line.split(" why=")[0] for line in cluster.said("NO", "OK") if ">m" in line] == ["b>m2 7 NO FAILED"]
+    assert cluster.views() == [{}, {}] and cluster.rows["a"].held() == cluster.rows["b"].held()
 
 
 def test_few_uids_and_none_are_told_once() -> None:

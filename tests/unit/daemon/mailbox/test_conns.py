@@ -1,4 +1,5 @@
-"""What passes between connections and the machine: nodes, mail processes, texts, and what is refused."""
+"""What passes between connections and the machine: nodes, mail processes, texts, and what is refused.
+Requirements S2, V6, R4."""
 
 from __future__ import annotations
 
@@ -6,6 +7,7 @@ import asyncio
 import socket
 from pathlib import Path
 
+import psutil
 import pytest
 
 from pyrepl.daemon.mailbox import server
@@ -64,6 +66,39 @@ async def test_v6_of_those_that_send_in_order_who_is_ahead_waits(tmp_path: Path)
         assert (await two.ask("SAVE alice INBOX uid=1 guid=G1 size=5 received=1 {5}", b"hello")).startswith("OK uid=1")
         two.say("* UNLOCK alice INBOX")
         await until(lambda: len(texts(tmp_path / "b")) == 401)
+
+
+@in_loop
+async def test_r4_who_asked_is_told_that_another_node_could_not_keep_its_mail(tmp_path: Path) -> None:
+    """b has no place for the text: a's mail process hears that no other node has it, and not that one has. b gets it as
+    soon as it has a place."""
+    async with cluster(tmp_path, "ab"):
+        one = await MailProcess.of(tmp_path / "a")
+        assert (await one.ask("CREATE alice INBOX")).endswith("acks=1")
+        drop = tmp_path / "b" / "mail" / ".pyrepl-drop"
+        drop.rename(tmp_path / "away")
+        assert (await one.save("G1")).endswith("acks=0")
+        assert texts(tmp_path / "b") == []
+        (tmp_path / "away").rename(drop)
+        await until(lambda: texts(tmp_path / "b") == [b"hello"])
+        assert (await one.save("G2")).endswith("acks=1")
+
+
+@in_loop
+async def test_s2_two_nodes_say_and_hear_all_by_one_connection(tmp_path: Path) -> None:
+    """Whoever has said HELLO first. Both ends are this process's, so each connection is there twice."""
+    async with cluster(tmp_path, "abc") as nodes:
+        ports = {node.app.node.settings.mailbox_port for node in nodes.values()}
+        processes = {name: await MailProcess.of(tmp_path / name) for name in nodes}
+        await processes["a"].ask("CREATE alice INBOX")
+        await processes["a"].ask("CHECK")
+        for guid, mail in processes.items():
+            assert (await mail.save(guid)).startswith("OK")
+        await until(lambda: all(len(texts(tmp_path / name)) == 3 for name in nodes))
+        found = [conn for conn in psutil.Process().net_connections("tcp") if conn.status == psutil.CONN_ESTABLISHED]
+        called = [conn for conn in found if conn.laddr[1] in ports]
+        calls = [conn for conn in found if conn.raddr[1] in ports]
+        assert len(called) == len(calls) == 3, "one for each two of three nodes"
 
 
 @in_loop
