@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import threading
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
 from pyrepl.mailbox.client import MailboxClient, MailboxError
-from tests.peers.lab import Lab, Node, wait_until
+from tests.peers.lab import Lab, LabError, Node, wait_until
 from tests.peers.ports import free_port
 
 USER: Final = "alice"
@@ -99,17 +100,42 @@ class MailboxCluster:
                 found[int(words.split()[0])] = path.name.partition(":2,")[2], path.read_bytes()
         return found
 
+    def besides(self, name: str, folder: str = "") -> list[str]:
+        """The files that a member has besides one for each message of `view`: in cur/ those without a line in the list,
+        and a second one of a line; all in new/ and tmp/; and texts of messages without a UID, of any folder."""
+        mail = self.folder(name) / "mail"
+        maildir = mail / USER / folder
+        lines = (maildir / "dovecot-uidlist").read_text().splitlines()[1:]
+        listed = Counter(line.partition(":")[2] for line in lines)
+        there = Counter(path.name.partition(":2,")[0] for path in (maildir / "cur").iterdir())
+        found = [f"cur/{base}" for base in sorted((there - listed).elements())]
+        for rest in (maildir / "new", maildir / "tmp", mail / ".pyrepl-aside"):
+            found += sorted(f"{rest.name}/{path.name}" for path in rest.rglob("*") if path.is_file())
+        return found
+
+    def wait_nothing_dropped(self) -> None:
+        """Wait until no member has a text that came and is not stored yet."""
+        drops = [self.folder(name) / "mail" / ".pyrepl-drop" for name in self.names if name != "w"]
+        wait_until("empty drop folders", lambda: not any(path for drop in drops for path in drop.iterdir()))
+
     def wait_equal(self, folder: str = "") -> dict[int, tuple[str, bytes]]:
-        """Wait until all Maildirs are the same; what they hold."""
+        """Wait until all Maildirs are the same, and no member has a file besides; what they hold."""
         keepers = [name for name in self.names if name != "w"]
+        seen: list[object] = []
 
-        def views() -> list[dict[int, tuple[str, bytes]]]:
+        def are_equal() -> bool:
             try:
-                return [self.view(name, folder) for name in keepers]
+                views = [self.view(name, folder) for name in keepers]
+                besides = {name: self.besides(name, folder) for name in keepers}
             except FileNotFoundError:
-                return []
+                return False
+            seen[:] = [[sorted(view) for view in views], {name: each[:5] for name, each in besides.items()}]
+            return all(view == views[0] for view in views) and not any(besides.values())
 
-        wait_until("equal Maildirs", lambda: (found := views()) and all(view == found[0] for view in found))
+        try:
+            wait_until("equal Maildirs", are_equal)
+        except LabError as error:
+            raise LabError(f"{error}: {seen}") from error
         return self.view(keepers[0], folder)
 
 

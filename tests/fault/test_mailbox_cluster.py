@@ -80,6 +80,7 @@ def test_flags_copies_folders_and_large_texts(lab: Lab) -> None:
     assert [uid for uid, (letters, _) in sorted(inbox.items()) if "S" in letters] == [2, 3, 4]
     assert sorted(inbox) == [2, 3, 4, 5, 7, 8, 9]
     assert [text for _, text in moved.values()] == [bytes(range(256)) * 8000, b"55555"]
+    cluster.wait_nothing_dropped()
 
 
 def test_a_mail_process_by_tcp(lab: Lab) -> None:
