@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from pathlib import Path
 from typing import Final
 
 from pyrepl.mailbox.client import Message
 from tests.fault.mailbox_cluster import USER, MailboxCluster
 from tests.peers.lab import Lab
+from tests.peers.proxy import Proxy
 
 BEFORE: Final = 500
 NEW: Final = 300
@@ -47,13 +50,28 @@ def test_away_for_fifty_thousand_changes(lab: Lab) -> None:
     # Texts that b has must not be asked for: they are not to be had before it has done all.
     aside = _put_aside(cluster.folder("a") / "mail" / USER)
     here.append_all(USER, "INBOX", _messages("new", NEW))
-    cluster.start("b", **{"mailbox-journal-size": "1mb"})
-    cluster.nodes["b"].wait_log("resync_by_state_done a")
-    here.check()
-    for path, place in aside.items():
-        place.rename(path)
-    assert "text_missing" not in cluster.nodes["a"].log() + cluster.nodes["b"].log()
-    after = cluster.wait_equal()
+    with Proxy(cluster.ports["a"], keeps=True) as proxy:
+        members = cluster.members.replace(f":{cluster.ports['a']}", f":{proxy.port}")
+        cluster.start("b", **{"mailbox-journal-size": "1mb", "mailbox-members": members})
+        cluster.nodes["b"].wait_log("resync_by_state_done a")
+        here.check()
+        for path, place in aside.items():
+            place.rename(path)
+        assert "text_missing" not in cluster.nodes["a"].log() + cluster.nodes["b"].log()
+        after = cluster.wait_equal()
+        assert _texts(proxy) == Counter(each.text for each in _messages("new", NEW)), "each new text once, no old one"
+        _goes_on(cluster, after, shown, old)
+
+
+def _texts(proxy: Proxy) -> Counter[bytes]:
+    """The texts that a has sent to b by this proxy, and how often. They stand on the wire as they are."""
+    return Counter(text for said in proxy.kept("down") for text in re.findall(rb"(?:old|quiet|new) [0-9]+\r\n", said))
+
+
+def _goes_on(
+    cluster: MailboxCluster, after: dict[int, tuple[str, bytes]], shown: dict[int, tuple[str, bytes]], old: list[int]
+) -> None:
+    """All is as it was done on a, and what is done on b comes to a."""
     assert len(after) == BEFORE - GONE + NEW and len(cluster.wait_equal(".Quiet")) == 20
     assert [uid for uid in shown if uid in after] == old[GONE:], "no message has another UID than it had"
     assert {letters for uid, (letters, _) in after.items() if uid in shown} == {"S"}

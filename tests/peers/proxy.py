@@ -36,6 +36,8 @@ class Passage:
         self.passed = {"up": 0, "down": 0}
         self.channel = MAIN
         self.hung_up: list[str] = []
+        self.kept = {direction: bytearray() for direction in DIRECTIONS}
+        """What has passed, if the proxy keeps it."""
 
     def close(self) -> None:
         for end in (self.client, self.master):
@@ -47,8 +49,10 @@ class Passage:
 class Proxy:
     """Listens on `port` and forwards each connection to `target`. Ended at the end of its `with`."""
 
-    def __init__(self, target: int) -> None:
+    def __init__(self, target: int, *, keeps: bool = False) -> None:
+        """`keeps`: all that passes, for `kept`."""
         self.target = target
+        self._kept: list[Passage] | None = [] if keeps else None
         self.port = free_port()
         self.connections = 0
         self.passed = {"up": 0, "down": 0}
@@ -146,6 +150,11 @@ class Proxy:
         for direction in directions or DIRECTIONS:
             self._flowing[direction].clear()
 
+    def kept(self, direction: str) -> list[bytes]:
+        """All that has passed in that direction, by connection."""
+        assert self._kept is not None and direction in DIRECTIONS
+        return [bytes(passage.kept[direction]) for passage in self._kept]
+
     def half_close(self) -> None:
         """The masters' side says it will send no more; the replicas' bytes still pass."""
         with self._lock:
@@ -177,6 +186,8 @@ class Proxy:
             passage = Passage(client, master)
             with self._lock:
                 self._open.append(passage)
+            if self._kept is not None:
+                self._kept.append(passage)
             if self._admitted is not None and self.connections > self._admitted:
                 passage.channel = RDB
                 continue
@@ -195,6 +206,8 @@ class Proxy:
                 allowed = data if limit is None else data[: max(0, limit - passed)]
                 sink.sendall(allowed)
                 passed += len(allowed)
+                if self._kept is not None:
+                    passage.kept[direction] += allowed
                 passage.passed[direction] = passed
                 self.passed[direction] += len(allowed)
                 if limit is not None and passed >= limit:
