@@ -6,7 +6,7 @@ import imaplib
 import re
 import shlex
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from types import MappingProxyType
@@ -152,6 +152,7 @@ def dovecot_pair(
     lab: Lab,
     names: str = "ab",
     *,
+    users: Sequence[str] = (USER,),
     is_new: bool = True,
     versions: Mapping[str, str] = _NOTHING,
     settings: str = "",
@@ -173,7 +174,7 @@ def dovecot_pair(
         dovecots = {
             name: stack.enter_context(
                 Dovecot(
-                    [USER],
+                    users,
                     "fs" if name in drivers else "maildir++",
                     settings + (_checking(cluster, name) if checked else ""),
                     is_ours=True,

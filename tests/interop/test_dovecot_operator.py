@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Final
+
 import pytest
 
 from tests.fault.mailbox_cluster import USER
-from tests.interop.dovecot_pair import append, dovecot_pair, shown
+from tests.interop.dovecot_pair import DovecotPair, append, dovecot_pair, shown
 from tests.peers.lab import Lab, Node, wait_until
 from tests.peers.wire import ErrorReply
 
@@ -61,6 +64,61 @@ def test_l1_mail_that_was_on_both_before_and_was_never_replicated_becomes_one_ma
         found = pair.wait_equal(pair.imap("a"), pair.imap("b"))
         assert [flags for flags, _ in found.values()] == [{"\\Seen"}, {"\\Flagged", "work"}, {"\\Seen"}, set()]
         assert append(pair.imap("b"), TEXT) == 5 and append(pair.imap("a"), TEXT) == 6
+
+
+USERS: Final = (USER, "bob")
+FOLDERS: Final = ("INBOX", "Work", "Old")
+MAILS: Final = 4
+
+
+def wait_watched(node: Node) -> None:
+    """Wait until it has the inotify watches that the manual states: two for each mailbox whose gate is shut."""
+    wait_until("its watches", lambda: watches(node) == 2 * len(USERS) * len(FOLDERS))
+
+
+def watches(node: Node) -> int:
+    infos = Path(f"/proc/{node.process.pid}/fdinfo").iterdir()
+    return sum(info.read_text().count("inotify wd:") for info in infos)
+
+
+def kept(pair: DovecotPair, name: str) -> object:
+    """What a node has: what it has said and heard, its journal, and each text, by which file it is."""
+    info = pair.cluster.nodes[name].info("mailboxes")
+    counted = {
+        what: info[f"mailbox_{what}"] for what in ("ops_sent", "ops_applied", "journal_bytes", "messages", "boxes")
+    }
+    cur = pair.dovecots[name].maildirs.rglob("cur/*")
+    return counted, sorted((str(path), path.stat().st_ino, path.stat().st_mtime_ns) for path in cur)
+
+
+def test_a_second_join_of_all_users_sends_nothing(lab: Lab) -> None:
+    """The small form of `python -m bench.mailbox_join`."""
+    with dovecot_pair(lab, users=USERS, is_new=False) as pair:
+        for user in USERS:
+            session = pair.dovecots["a"].imap(user)
+            for folder in FOLDERS:
+                session.create(folder) if folder != "INBOX" else None
+                for number in range(MAILS):
+                    append(session, TEXT * (number + 1), "(\\Seen)" if number % 2 else "", folder)
+            session.logout()
+        a, b = pair.cluster.nodes["a"], pair.cluster.nodes["b"]
+        for times in (1, 2):
+            assert a.call("MAILBOX", "JOIN", "*") == "OK"
+            wait_until("all are joined", lambda: a.log().count("joined 2 users, 0 failed") == times)  # noqa: B023
+            pair.cluster.client("a").check()
+            if times == 1:
+                mails = len(USERS) * len(FOLDERS) * MAILS
+                wait_until("b has all", lambda: b.info("mailboxes")["mailbox_messages"] == str(mails))  # noqa: B023
+                pair.cluster.client("b").check()
+                wait_watched(a)
+                wait_watched(b)
+                before = kept(pair, "a"), kept(pair, "b")
+        assert (kept(pair, "a"), kept(pair, "b")) == before
+        for user in USERS:
+            for folder in FOLDERS:
+                both = [pair.dovecots[name].imap(user) for name in "ab"]
+                assert all(session.select(folder)[0] == "OK" for session in both)
+                assert len(pair.wait_equal(*both)) == MAILS
 
 
 def has_boxes(node: Node, *names: bytes) -> bool:
