@@ -29,6 +29,7 @@ NAME: Final = b".pyrepl-drop"
 _SEQ_AND_GUID: Final = re.compile(r"(?<=.)\.(?=([0-9]{1,19})\.(.+))", re.DOTALL)
 _NUMBERED: Final = "+"
 """Behind the number of a second text of one op. No node's name has one."""
+_PROBE_BYTES: Final = 512
 _NUMBER: Final = re.compile(r"^[0-9]+\+")
 
 
@@ -50,6 +51,21 @@ class DropFolder:
         """Make it, if it is not there."""
         if self._files.stat(self._folder) is None:
             self._files.make_folder(self._folder)
+
+    def probe(self) -> None:
+        """See whether the disk takes anything: a few bytes, which are removed again."""
+        self.prepare()
+        path = self._folder + b"/probe"
+        with suppress(FileNotFoundError):
+            self._files.unlink(path)
+        try:
+            self._files.write_new(path, b"?" * _PROBE_BYTES)
+            self._files.sync(path)
+        except OSError as error:
+            raise OSError(error.errno, error.strerror, self._folder) from None
+        finally:
+            with suppress(FileNotFoundError):
+                self._files.unlink(path)
 
     def clear(self, held: Mapping[str, int], owed: Set[str] = frozenset(), own: str = "") -> None:
         """Empty it but for texts of ops that come again, as the vector says, and those that are owed: after a start,
@@ -195,9 +211,16 @@ class IncomingText:
         self._sums.feed(data)
         if self._is_there:
             self._files.append(self._path, data)
-        else:
+            return
+        try:
             self._files.write_new(self._path, data)
+        except FileExistsError:
+            raise
+        except OSError:
+            # A full disk may have taken a part.
             self._is_there = True
+            raise
+        self._is_there = True
 
     def finish(self, received: int, size: int, sums: tuple[int, ...]) -> tuple[int, ...]:
         """It is whole: its checksums. With the date `received`, Unix seconds. On disk after `DropFolder.sync`.

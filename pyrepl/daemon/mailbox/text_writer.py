@@ -11,6 +11,7 @@ import asyncio
 from collections import deque
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from functools import partial
 from typing import Final, NamedTuple, TypeAlias, final
 
@@ -49,6 +50,8 @@ class TextWriter:
         self._thread: Final = ThreadPoolExecutor(1, thread_name_prefix="mailbox-texts")
         self._loop: Final = asyncio.get_running_loop()
         self._waiting: Final[deque[Callable[[], Told]]] = deque()
+        self.half: Final[set[IncomingText]] = set()
+        """Texts that lie in the folder and are not whole; the thread's."""
         self._is_writing = False
         self._is_over = False
 
@@ -66,9 +69,19 @@ class TextWriter:
         self._begin()
 
     def stop(self) -> None:
-        """What is under way ends; nothing else is begun."""
+        """What is under way ends; nothing else is begun. What is half goes at once: it may be what fills the disk."""
         self._is_over = True
-        self._thread.shutdown(wait=False, cancel_futures=True)
+        self._thread.submit(self._abandon_half)
+        self._thread.shutdown(wait=False)
+
+    async def ended(self) -> None:
+        """After `stop`: the thread has ended."""
+        await self._loop.run_in_executor(None, self._thread.shutdown)
+
+    def _abandon_half(self) -> None:
+        for text in self.half:
+            with suppress(OSError):
+                text.abandon()
 
     def _begin(self) -> None:
         if self._waiting and not self._is_writing and not self._is_over:
@@ -133,8 +146,13 @@ class ComingText:
         dot, guid, received, size, sums = self._what
         if self._text is None:
             self._text = self._writer.drop.begin(dot, guid)
+            self._writer.half.add(self._text)
         self._text.write(data)
-        return Kept(self._text.name, self._text.finish(received, size, sums)) if is_last else Kept()
+        if not is_last:
+            return Kept()
+        found = self._text.finish(received, size, sums)
+        self._writer.half.discard(self._text)
+        return Kept(self._text.name, found)
 
     def _fail(self, why: str) -> None:
         self._why = why
@@ -146,6 +164,7 @@ class ComingText:
 
     def _abandon(self) -> None:
         if self._text is not None:
+            self._writer.half.discard(self._text)
             try:
                 self._text.abandon()
             except OSError as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import random
 
 import pytest
@@ -9,9 +10,10 @@ import pytest
 from pyrepl.daemon.mailbox.drop_folder import DropFolder, WrongText, shown_guid, text_name
 from pyrepl.mailbox.maildir.text_sums import BLOCK_BYTES, sums_of
 from pyrepl.mailbox.words import Dot
-from tests.unit.daemon.mailbox.model_disk import ModelDisk
+from tests.unit.daemon.mailbox.model_disk import ModelDisk, full_from
 
 DOT = Dot("b~1", 9)
+FOLDER = b"/mail/.pyrepl-drop"
 
 
 @pytest.fixture
@@ -41,6 +43,46 @@ def test_r2_a_text_comes_in_pieces(disk: ModelDisk, drop: DropFolder) -> None:
     found = disk.stat(drop.path(coming.name))
     assert found is not None and found.mtime_ns == 1_700_000_000 * 10**9
     assert disk.read(drop.path("b~1.9.G1")) == text
+
+
+def test_of_a_text_of_which_a_full_disk_took_a_part_nothing_is_left(
+    disk: ModelDisk, drop: DropFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_new = disk.write_new
+
+    def takes_a_part(path: bytes, data: bytes) -> None:
+        write_new(path, data[:2])
+        raise OSError(errno.ENOSPC, "No space left on device", path)
+
+    monkeypatch.setattr(disk, "write_new", takes_a_part)
+    coming = drop.begin(Dot("b", 7), "G1")
+    with pytest.raises(OSError, match="No space left"):
+        coming.write(b"hello")
+    coming.abandon()
+    assert disk.names(FOLDER) == []
+
+
+def test_who_finds_another_ones_text_in_its_place_leaves_it(disk: ModelDisk, drop: DropFolder) -> None:
+    coming = drop.begin(Dot("b", 7), "G1")
+    disk.write_new(FOLDER + b"/" + coming.name.encode(), b"of another")
+    with pytest.raises(FileExistsError):
+        coming.write(b"hello")
+    coming.abandon()
+    assert disk.read(FOLDER + b"/" + coming.name.encode()) == b"of another"
+
+
+def test_a_probe_leaves_nothing_and_says_which_folder_takes_nothing(disk: ModelDisk, drop: DropFolder) -> None:
+    disk.write_new(FOLDER + b"/probe", b"of one that was killed")
+    drop.probe()
+    assert disk.names(FOLDER) == []
+    works, disk.before_call = disk.before_call, full_from(0)
+    with pytest.raises(OSError, match="No space left on device") as told:
+        drop.probe()
+    assert told.value.filename == FOLDER
+    disk.before_call = works
+    disk.remove_folder(FOLDER)
+    drop.probe()
+    assert disk.names(FOLDER) == []
 
 
 def test_an_empty_text(disk: ModelDisk, drop: DropFolder) -> None:

@@ -90,6 +90,19 @@ async def test_a_disk_that_refuses_and_a_text_that_ends_half(tmp_path: Path) -> 
 
 
 @in_loop
+async def test_when_it_ends_what_is_half_goes_and_what_is_whole_stays(tmp_path: Path) -> None:
+    texts, told = writer(tmp_path), list[Kept]()
+    texts.begin(Dot("b", 7), "G1", 1, 3, (), told.append).add(b"abc", True)
+    half = texts.begin(Dot("b", 8), "G2", 1, 6, (), told.append)
+    half.add(b"abc", False)
+    await until(lambda: not half.waiting_bytes)
+    assert files(tmp_path) == ["b.7.G1", "b.8.G2"]
+    texts.stop()
+    await texts.ended()
+    assert files(tmp_path) == ["b.7.G1"]
+
+
+@in_loop
 async def test_when_it_ends_nothing_else_is_begun(tmp_path: Path) -> None:
     texts, may_go, is_begun = writer(tmp_path), threading.Event(), threading.Event()
 
