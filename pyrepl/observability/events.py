@@ -1858,13 +1858,23 @@ class MailboxNoticed(Event):
 
 @final
 class MailboxesRefused(Event):
-    """It is tried each second until the disk takes it."""
+    """It is tried each second until the disk takes something; told again each minute, and when the reason changes."""
 
     reason: str
     LEVEL: ClassVar[Level] = Level.WARNING
     TEXT: ClassVar[str] = (
-        "Mail cannot be written: {reason}. Until it can, this node does nothing to its mailboxes, and the"
-        " other nodes go on without this one"
+        "The disk of all Maildirs refuses: {reason}. Until it can be used, this node does nothing to its mailboxes: its"
+        " links and mail processes are closed, Dovecots wait at its gates, and the other nodes go on without this one."
+        " Mount the disk, or make room on it; all else follows by itself"
+    )
+
+
+@final
+class MailboxesKeptAgain(Event):
+    seconds: float
+    TEXT: ClassVar[str] = (
+        "Mailboxes are kept again, after {seconds:.0f} s: what is on disk was compared, and the other nodes tell what"
+        " was done meanwhile"
     )
 
 

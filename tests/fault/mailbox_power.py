@@ -234,9 +234,6 @@ class Machine:
     def unneeded(self, texts: Sequence[str]) -> None:
         self._unneeded += texts
 
-    def refused(self, reason: str) -> None:
-        raise AssertionError(f"{self.name}: a disk that refuses nothing has refused: {reason}")
-
     def stopped(self, user: str, reason: str) -> None:
         raise AssertionError(f"{self.name}: the mailboxes of {user} stand still: {reason}")
 

@@ -5,6 +5,7 @@ The service:
     keeping, driver              what is open, and the rounds of the machine (pyrepl.mailbox.node)
     owing, beside                works and looks: within the rounds, and beside them
     standing                     users whose disk refuses
+    disk_watch, trouble          the disk of all, and why nothing is open
     conns, talk_conn, first_line, sockets
                                  connections, and what passes between them and the machine
     dialer                       links to other members

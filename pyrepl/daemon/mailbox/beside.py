@@ -15,10 +15,11 @@ import asyncio
 from collections.abc import Callable, Coroutine, Sequence
 from typing import Any, Final, NamedTuple, TypeVar, final
 
+from pyrepl.daemon.mailbox.disk_watch import DiskRefuses
 from pyrepl.daemon.mailbox.owed_table import Owed
 from pyrepl.daemon.mailbox.owing import Looked
 from pyrepl.daemon.mailbox.sqlite_rows import SqliteRows
-from pyrepl.daemon.mailbox.standing import RETRY_S, Refused, StandingUsers
+from pyrepl.daemon.mailbox.standing import StandingUsers
 from pyrepl.daemon.mailbox.workers import Workers
 from pyrepl.mailbox.compare import FoundBox
 from pyrepl.mailbox.folders import FolderOrder, FolderResult
@@ -101,7 +102,6 @@ class Beside:
         self,
         rows: SqliteRows,
         workers: Workers,
-        hearers: Refused,
         standing: StandingUsers,
         behind: set[str],
         wake: Callable[[], None],
@@ -110,7 +110,6 @@ class Beside:
         when something has ended."""
         self._rows: Final = rows
         self._workers: Final = workers
-        self._hearers: Final = hearers
         self._standing: Final = standing
         self._behind: Final = behind
         self._wake: Final = wake
@@ -125,17 +124,15 @@ class Beside:
     # Works
 
     async def perform(self, works: Sequence[Work]) -> list[Ended]:
-        """Have the texts of works on disk, and put the works as rows; none is done when this returns."""
-        while works:
-            why = await self._workers.keep(works)
-            if not why:
-                for work in works:
-                    self._of(work.user).put(work, self._rows.put_owed(work))
-                    self._due.add(work.user)
-                    self._behind.add(work.user)
-                break
-            self._hearers.refused(why)
-            await asyncio.sleep(RETRY_S)
+        """Have the texts of works on disk, and put the works as rows; none is done when this returns. Raises
+        DiskRefuses."""
+        why = await self._workers.keep(works)
+        if why:
+            raise DiskRefuses(why)
+        for work in works:
+            self._of(work.user).put(work, self._rows.put_owed(work))
+            self._due.add(work.user)
+            self._behind.add(work.user)
         return []
 
     async def pay(self) -> list[Ended]:

@@ -21,7 +21,8 @@ from pyrepl.daemon.mailbox.keeping import Keeping
 from pyrepl.daemon.mailbox.node_store import NodeStore
 from pyrepl.daemon.mailbox.talk_conn import TalkConn
 from pyrepl.daemon.mailbox.tally import Tally
-from pyrepl.daemon.mailbox.text_writer import ComingText
+from pyrepl.daemon.mailbox.text_writer import ComingText, Kept
+from pyrepl.daemon.mailbox.trouble import Trouble
 from pyrepl.errors import PyreplError
 from pyrepl.mailbox.answers import Bad, No, Ok, Reason
 from pyrepl.mailbox.codec import UNTAGGED
@@ -37,6 +38,7 @@ from pyrepl.observability import events
 from pyrepl.observability.telling.mailboxes import MailboxTeller
 
 NOT_READY: Final = "this node is not ready: come again"
+CLOSED: Final = "this node does nothing to its mailboxes at the moment, as its log says: come again"
 FIRST_PAUSE_S: Final = 10.0
 MOST_PAUSE_S: Final = 3600.0
 RESYNCED: Final = "resync_by_state_done"
@@ -109,6 +111,10 @@ class Conns:
         """Numbers of news that the machines before this one have counted."""
         self.shunned: Final = Shunned()
         self.tally: Final = Tally()
+        self.trouble: Final = Trouble(teller, clock.now)
+        """Why there is nothing to serve, if that lasts."""
+        self._told_lost: Final[dict[str, str]] = {}
+        """Member -> why the last link to it could not begin."""
         self._files: Final = DiskFiles()
 
     def now(self) -> float:
@@ -135,7 +141,14 @@ class Conns:
         for conn in list(self.all):
             conn.refuse(reason)
 
+    @property
+    def why_not_ready(self) -> str:
+        """While there is nothing to serve, for who comes."""
+        return CLOSED if self.trouble.why else NOT_READY
+
     def tick(self, now: float) -> None:
+        if self.keeping is not None and self.keeping.disk is not None:
+            self.keeping.disk.tick(now)
         for conn in list(self.all):
             conn.tick(now)
 
@@ -211,10 +224,11 @@ class Conns:
 
     def opened(self, conn: TalkConn, opened: Opened) -> None:
         if self.keeping is None:
-            conn.refuse(NOT_READY)
+            conn.refuse(self.why_not_ready)
         elif isinstance(conn.talk, PeerLink) and self.shunned.until(opened.node) > self.now():
             conn.refuse("what this node said before made the other begin again: it is not heard for a while")
         elif isinstance(conn.talk, PeerLink):
+            self._told_lost.pop(opened.node, None)
             self._teller.link_up(opened.node, conn.addr)
             if not self._is_encrypted and is_public(conn.addr):
                 self._teller.link_in_clear(opened.node, conn.addr)
@@ -226,15 +240,19 @@ class Conns:
             self.clients[name] = conn
 
     def coming(self, conn: TalkConn, came: Came) -> ComingText:
-        assert self.keeping is not None and self.keeping.texts is not None
-        words = came.command.__dict__
+        assert self.keeping is not None and self.keeping.texts is not None and self.keeping.disk is not None
+        disk, words = self.keeping.disk, came.command.__dict__
         self._came += 1
         at = words.get("at") or Dot(self.keeping.driver.node.core.origin, self._came)
         size, received, guid = words.get("size") or 0, words.get("received") or 0, words.get("guid") or "text"
         coming: ComingText
-        coming = self.keeping.texts.begin(
-            at, guid, received, size, words.get("sum") or (), lambda kept: conn.text_done(coming, kept)
-        )
+
+        def done(kept: Kept) -> None:
+            if kept.why and not kept.is_wrong:
+                disk.suspect()
+            conn.text_done(coming, kept)
+
+        coming = self.keeping.texts.begin(at, guid, received, size, words.get("sum") or (), done)
         return coming
 
     def heard(self, conn: TalkConn, tag: str, command: Command, text: str) -> None:
@@ -271,8 +289,7 @@ class Conns:
     def lost(self, conn: TalkConn, lost: Lost) -> None:
         name = self._names.pop(conn, "")
         if isinstance(conn.talk, PeerLink):
-            if conn.talk.peer:
-                self._teller.link_lost(conn.talk.peer, conn.addr, lost.reason)
+            self._tell_lost(conn, conn.talk.peer, lost.reason)
             if self.keeping is not None:
                 self.keeping.driver.tell(partial(self._link_down, conn, conn.talk.peer))
         elif lost.is_fault:
@@ -280,6 +297,12 @@ class Conns:
         if name and self.keeping is not None:
             self.clients.pop(name, None)
             self.keeping.driver.tell(lambda node, now: node.client_gone(name, now))
+
+    def _tell_lost(self, conn: TalkConn, peer: str, reason: str) -> None:
+        """For the log. A link that does not come about is tried each second: it is told once for each reason."""
+        if peer and self._told_lost.get(peer) != reason:
+            self._teller.link_lost(peer, conn.addr, reason)
+            self._told_lost[peer] = reason
 
     # What the machine says
 
@@ -319,9 +342,6 @@ class Conns:
         if notice.name == RESYNCED:
             self.told(["resync", notice.about])
         self._teller.noted(notice.name, notice.about)
-
-    def refused(self, reason: str) -> None:
-        self._teller.refused(reason)
 
     def stopped(self, user: str, reason: str) -> None:
         self._teller.stopped(user, reason)

@@ -102,6 +102,11 @@ class DoveadmStore:
             return [failed(error, Outcome.NOT_THERE)] * len(works)
         return perform_in_batches(works, self._perform)
 
+    def check(self, *, writes: bool) -> None:
+        """Of mail that Dovecot keeps, only the disk of the drop folder can be asked. Raises OSError."""
+        if writes:
+            self.drop.probe()
+
     def keep(self, works: Sequence[Work]) -> None:
         """Raises OSError."""
         self.drop.sync(work.text for work in works if isinstance(work, BRINGING) and work.text)

@@ -15,8 +15,9 @@ is told of anything that a power cut could take back.
 Works and looks of a store that may be slow are done beside the rounds (beside.py): 0 and 2 only let them begin, and
 hear what has ended.
 
-What the disk of one user refuses is owed (owing.py), and the others go on. Anything else that fails ends the round and
-is raised: what the node believes may not be what is on disk, so whoever runs it begins again from there.
+What the disk of one user refuses is owed (owing.py), and the others go on. Anything else that fails, as the disk of all
+Maildirs, ends the round and is raised: what the node believes may not be what is on disk, so whoever runs it begins
+again from there.
 """
 
 from __future__ import annotations
@@ -116,7 +117,7 @@ class Driver:
         self.rows: Final = rows
         self._workers: Final = workers
         self._standing: Final = StandingUsers(rows, hearers, now)
-        self._owing: Final = None if workers is None else self._owing_by(workers, hearers, is_slow)
+        self._owing: Final = None if workers is None else self._owing_by(workers, is_slow)
         self._hearers: Final = hearers
         self._now: Final = now
         self._tombstones_s: Final = tombstones_s
@@ -136,10 +137,10 @@ class Driver:
         if hearers.listens:
             node.core.listened = []
 
-    def _owing_by(self, workers: Workers, hearers: Hearers, is_slow: bool) -> Owing | Beside:
+    def _owing_by(self, workers: Workers, is_slow: bool) -> Owing | Beside:
         if is_slow:
-            return Beside(self.rows, workers, hearers, self._standing, self.node.core.behind, self.wake)
-        return Owing(self.rows, workers, hearers, self._standing)
+            return Beside(self.rows, workers, self._standing, self.node.core.behind, self.wake)
+        return Owing(self.rows, workers, self._standing)
 
     @property
     def standing(self) -> Mapping[str, Standing]:

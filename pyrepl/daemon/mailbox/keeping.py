@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Final, final
 from pyrepl.config.settings import Settings
 from pyrepl.daemon.clock import Clock
 from pyrepl.daemon.mailbox.configured import Configured
+from pyrepl.daemon.mailbox.disk_watch import DiskRefuses, DiskWatch
 from pyrepl.daemon.mailbox.doveadm import Doveadm
 from pyrepl.daemon.mailbox.doveadm_program import DoveadmProgram
 from pyrepl.daemon.mailbox.doveadm_store import DoveadmStore
@@ -53,7 +54,7 @@ _OWED: Final = "what was owed before this start is written first"
 
 @final
 class Keeping:
-    """One life of it. `workers` and `texts` are None on a witness."""
+    """One life of it. `workers`, `texts` and `disk` are None on a witness."""
 
     def __init__(self, conf: Configured, settings: Settings, clock: Clock, hearers: Hearers) -> None:
         """Opens everything. Raises DatabaseError, NotThere, OSError, and leaves nothing open then."""
@@ -83,6 +84,9 @@ class Keeping:
             self.texts: Final = None if store is None else TextWriter(store.drop)
             if self.texts is not None:
                 opened.callback(self.texts.stop)
+            self.disk: Final = None if store is None else DiskWatch(store.check, self._disk_refuses)
+            if self.disk is not None:
+                opened.callback(self.disk.stop)
             now = clock.now()
             aligns = bool(conf.doveadm) and watch is None
             options = NodeOptions(
@@ -135,6 +139,11 @@ class Keeping:
         """Close everything; what was not committed is forgotten."""
         self._close.close()
 
+    async def ended(self) -> None:
+        """After `stop`: nothing is written to the folder of texts any more."""
+        if self.texts is not None:
+            await self.texts.ended()
+
     def farewell(self) -> None:
         """The node ends in order: its gates go."""
         if self._gates is not None:
@@ -146,6 +155,14 @@ class Keeping:
     def _keeper_gone(self) -> None:
         """Whose name is in the lock files, is dead: everything is begun anew, with another keeper."""
         self.driver.tell(_fail)
+
+    def _disk_refuses(self, why: DiskRefuses) -> None:
+        """The round that comes fails of it."""
+
+        def fail(node: Node, now: float) -> None:
+            raise why
+
+        self.driver.tell(fail, first=True)
 
     def _workers(self, conf: Configured, settings: Settings, name: str, is_new: bool) -> Workers | None:
         place = conf.place

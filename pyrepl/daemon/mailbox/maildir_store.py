@@ -149,6 +149,12 @@ class MaildirStore:
             return [failed(error, Outcome.NOT_THERE)] * len(works)
         return perform_in_batches(works, self._perform)
 
+    def check(self, *, writes: bool) -> None:
+        """The Maildirs of this node are there, and if `writes` their disk takes something. Raises NotThere, OSError."""
+        self._place.check(self._origin)
+        if writes:
+            self.drop.probe()
+
     def keep(self, works: Sequence[Work]) -> None:
         """The texts that came for these works are on disk when this returns. Raises NotThere, OSError."""
         self._place.check(self._origin)

@@ -31,6 +31,9 @@ class NodeStore(MessageStore, Protocol):
     def expect(self, inboxes: Mapping[str, str]) -> None:
         """Users who have mailboxes, each with the GUID of INBOX, "" for none."""
 
+    def check(self, *, writes: bool) -> None:
+        """The disk of all Maildirs is there, and if `writes` it takes something. Raises NotThere, OSError."""
+
     def keep(self, works: Sequence[Work]) -> None:
         """The texts that came for these works are on disk when this returns. Raises NotThere, OSError."""
 

@@ -2,20 +2,20 @@
 
 A user whose Maildir could not be read at the start is compared with it when all is done that is owed.
 
-Where the disk of all Maildirs is missing or refuses, nothing goes on before it is back: that is no user's trouble, and
-the other nodes see one that says nothing, and do without it.
+Where the disk of all Maildirs is missing or refuses, the round fails: that is no user's trouble, and the node closes
+until the disk is back (disk_watch.py), so that the others do without it.
 
 Not here: the works (maildir_store.py), rounds (driver.py).
 """
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 from typing import Final, NamedTuple, final
 
+from pyrepl.daemon.mailbox.disk_watch import DiskRefuses
 from pyrepl.daemon.mailbox.sqlite_rows import SqliteRows
-from pyrepl.daemon.mailbox.standing import RETRY_S, Refused, StandingUsers
+from pyrepl.daemon.mailbox.standing import StandingUsers
 from pyrepl.daemon.mailbox.workers import Workers
 from pyrepl.mailbox.folders import FolderOrder, FolderResult
 from pyrepl.mailbox.gate_states import GateOrder, GateResult
@@ -36,26 +36,23 @@ class Looked(NamedTuple):
 class Owing:
     """All that is owed. Invariant: who owes works is among those who stand still."""
 
-    def __init__(self, rows: SqliteRows, workers: Workers, hearers: Refused, standing: StandingUsers) -> None:
+    def __init__(self, rows: SqliteRows, workers: Workers, standing: StandingUsers) -> None:
         self._rows: Final = rows
         self._workers: Final = workers
-        self._hearers: Final = hearers
         self._standing: Final = standing
 
     async def perform(self, works: Sequence[Work]) -> list[Ended]:
-        """Do works, in order; those that are done, and how each ended. The others are owed, and put as rows."""
+        """Do works, in order; those that are done, and how each ended. The others are owed, and put as rows. Raises
+        DiskRefuses."""
         owed = [work for work in works if work.user in self._standing.users]
         left = [work for work in works if work.user not in self._standing.users]
-        while left or owed:
-            results = await self._workers.perform(left)
-            why = await self._workers.keep(owed) or next(
-                (result.reason for result in results if result.outcome is Outcome.NOT_THERE), ""
-            )
-            if not why:
-                return self._sorted(left, results, owed)
-            self._hearers.refused(why)
-            await asyncio.sleep(RETRY_S)
-        return []
+        results = await self._workers.perform(left)
+        why = await self._workers.keep(owed) or next(
+            (result.reason for result in results if result.outcome is Outcome.NOT_THERE), ""
+        )
+        if why:
+            raise DiskRefuses(why)
+        return self._sorted(left, results, owed)
 
     async def pay(self) -> list[Ended]:
         """Try what is owed, of users whose turn it is; what is done of it."""

@@ -1,7 +1,9 @@
 """The mailbox service of a node: its port and socket, its links to the other members, and the life of what it keeps.
 
 App makes it only if `mailbox-port` is set; without it nothing of this room is imported. When something fails so that
-the machine may not be what is on disk, all connections end and everything is opened anew, as after a crash.
+the machine may not be what is on disk, all connections end and everything is opened anew, as after a crash. So it does
+when the disk of all Maildirs refuses, and waits until that takes something again: what nobody was told of is told again
+by the other nodes, and its gates stay as they are meanwhile.
 
 Not here: rounds of the machine (driver.py), connections (conns.py, talk_conn.py), files (keeping.py).
 """
@@ -10,6 +12,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Collection
+from contextlib import suppress
 from functools import partial
 from typing import Final, final
 
@@ -20,12 +23,13 @@ from pyrepl.daemon.clock import Clock
 from pyrepl.daemon.eventlog.event_log import EventLog
 from pyrepl.daemon.log_sink import Log
 from pyrepl.daemon.mailbox.configured import Configured, check_doveadm, configured
-from pyrepl.daemon.mailbox.conns import NOT_READY, Conns, MemberFault
+from pyrepl.daemon.mailbox.conns import CLOSED, Conns, MemberFault
 from pyrepl.daemon.mailbox.database import DatabaseError
 from pyrepl.daemon.mailbox.dialer import Dialer
+from pyrepl.daemon.mailbox.disk_watch import DiskRefuses
 from pyrepl.daemon.mailbox.figures import Figures
 from pyrepl.daemon.mailbox.first_line import FirstLine
-from pyrepl.daemon.mailbox.keeper_link import NoKeeper
+from pyrepl.daemon.mailbox.keeper_link import KeeperLink, NoKeeper
 from pyrepl.daemon.mailbox.keeping import Keeping
 from pyrepl.daemon.mailbox.lmtp_port import LmtpPort
 from pyrepl.daemon.mailbox.maildirs_place import NotThere
@@ -94,6 +98,8 @@ class MailboxServer(Service):
         self._task: asyncio.Task[None] | None = None
         self._keeping: Keeping | None = None
         """What is open, whether it is served or not."""
+        self._held: KeeperLink | None = None
+        """To the keeper of the gates, while the disk refuses and nothing is open."""
         self._has_ended = False
 
     # As a port and as a service
@@ -170,6 +176,9 @@ class MailboxServer(Service):
         if self._task is not None:
             self._task.cancel()
         self.conns.drop_all(reason)
+        if self._held is not None:
+            self._held.bye()
+        self._let_go()
         if self._keeping is not None:
             self._keeping.farewell()
             self._keeping.stop()
@@ -185,26 +194,52 @@ class MailboxServer(Service):
             try:
                 await keeping.settle()
                 self.conns.keeping = keeping
+                self.conns.trouble.over()
                 for name in self.conf.to_call:
                     self._dialer.call(self.conf.addresses[name])
                 await keeping.driver.run()
+            except DiskRefuses as error:
+                self._disk_refuses(str(error))
             except MemberFault as error:
                 self.conns.shunned.add(error.peer, self._clock.now())
                 self._teller.begun_again(str(error))
             except Exception as error:
                 self._teller.begun_again(f"{type(error).__name__}: {error}")
             self._dialer.stop()
-            self.conns.drop_all("this node begins again: come again")
+            self.conns.drop_all(CLOSED if self.conns.trouble.why else "this node begins again: come again")
             keeping.stop()
-            self._keeping = keeping = await self._opened_again()
+            self._keeping = keeping = await self._opened_again(keeping)
 
-    async def _opened_again(self) -> Keeping:
+    async def _opened_again(self, before: Keeping) -> Keeping:
+        """As soon as that can be. `before` is closed, and knows which disk it was."""
+        await before.ended()
         while True:
             await asyncio.sleep(AGAIN_S)
+            why = "" if before.disk is None else await before.disk.why_not(writes=True)
+            if why:
+                self._disk_refuses(why)
+                continue
             try:
-                return self._open()
+                keeping = self._open()
             except _CANNOT_OPEN as error:
-                self._teller.begun_again(str(error))
+                self.conns.trouble.cannot_open(str(error))
+            else:
+                self._let_go()
+                return keeping
+
+    def _disk_refuses(self, why: str) -> None:
+        """The keeper of the gates is told nothing of it: it does to them what a daemon would that is there, which is
+        nothing. Without it, it would open them in a while, and could not say on this disk which UIDs may follow."""
+        self.conns.trouble.disk_refuses(why)
+        if self.conf.gates is not None and self._held is None:
+            with suppress(NoKeeper, OSError):
+                self._held = KeeperLink(self.conf.database.parent, self.conf.gates, self._let_go)
+
+    def _let_go(self) -> None:
+        """Another link to the keeper is there, or none is needed."""
+        if self._held is not None:
+            self._held.close()
+            self._held = None
 
     # Connections
 
@@ -228,7 +263,7 @@ class MailboxServer(Service):
             if self.conns.keeping is None:
                 # What it would say of itself, as that it is not fresh, is not known yet; the other end would believe it
                 # as long as the link lasts.
-                conn.talk.refuse(NOT_READY)
+                conn.talk.refuse(self.conns.why_not_ready)
             return conn
         return self._made(MailConn(self._introduction(), self.conf.talk, now, is_local=False), addr)
 

@@ -23,9 +23,6 @@ MOST_PAUSE_S: Final = 60.0
 class Refused(Protocol):
     """Who is told."""
 
-    def refused(self, reason: str) -> None:
-        """The disk of all Maildirs refuses; told once for each time that it is tried."""
-
     def stopped(self, user: str, reason: str) -> None:
         """Nothing is written for a user any more; told again when the reason changes."""
 

@@ -43,6 +43,10 @@ class MailboxTeller:
         """The disk of all Maildirs refuses."""
         self._say(events.MailboxesRefused(reason), MailboxNoted("refused", reason))
 
+    def kept_again(self, reason: str, seconds: float) -> None:
+        """What kept all mailboxes closed, is over."""
+        self._say(events.MailboxesKeptAgain(seconds), MailboxNoted("kept_again", reason))
+
     def stopped(self, user: str, reason: str) -> None:
         self._say(events.MailboxUserStopped(user, reason), MailboxNoted("user_stopped", f"{user}: {reason}"))
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, cast
 import pytest
 
 from pyrepl.daemon.mailbox.beside import MOST_AT_ONCE, Beside, Matters
+from pyrepl.daemon.mailbox.disk_watch import DiskRefuses
 from pyrepl.daemon.mailbox.keeping import Keeping
 from pyrepl.daemon.mailbox.sqlite_rows import SqliteRows
 from pyrepl.daemon.mailbox.standing import MOST_PAUSE_S, RETRY_S, StandingUsers
@@ -58,10 +59,11 @@ class SlowWorkers:
         self.done: list[Work] = []
         self.result = DONE
         self.is_broken = False
+        self.why_not = ""
         self.may_go = asyncio.Event()
 
     async def keep(self, works: Sequence[Work]) -> str:
-        return ""
+        return self.why_not
 
     async def try_again(self, user: str, works: Sequence[Work]) -> list[Result]:
         await self.may_go.wait()
@@ -98,7 +100,7 @@ class Rig:
     def begin(self) -> None:
         self.behind: set[str] = set()
         workers = cast("Workers", self.workers)
-        self.beside = Beside(self.rows, workers, self.heard, self.standing, self.behind, self._wake)
+        self.beside = Beside(self.rows, workers, self.standing, self.behind, self._wake)
 
     def _wake(self) -> None:
         self.woken += 1
@@ -189,6 +191,16 @@ async def test_a_listing_counts_only_where_no_mailbox_was_changed(tmp_path: Path
     await rig.round(flag("G1"))
     await rig.go()
     assert (await rig.listed()).found is not None
+    rig.close()
+
+
+@in_loop
+async def test_a_disk_that_takes_no_texts_ends_the_round_and_nothing_is_owed(tmp_path: Path) -> None:
+    rig = Rig(tmp_path)
+    rig.workers.why_not = "no room"
+    with pytest.raises(DiskRefuses, match="no room"):
+        await rig.round(flag("G1"))
+    assert rig.rows.owing() == {} and rig.behind == set()
     rig.close()
 
 

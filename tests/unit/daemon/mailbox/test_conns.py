@@ -10,9 +10,10 @@ from pathlib import Path
 import psutil
 import pytest
 
-from pyrepl.daemon.mailbox import server
+from pyrepl.daemon.mailbox import dialer, server
 from pyrepl.daemon.mailbox.conns import Shunned
-from pyrepl.mailbox.verbs import FlagsOf, Renumber
+from pyrepl.daemon.mailbox.talk_conn import TalkConn
+from pyrepl.mailbox.verbs import FlagsOf, Renumber, Side
 from pyrepl.mailbox.words import Box, Dot
 from tests.unit.daemon.mailbox.mail_rig import MailProcess, cluster, links, texts
 from tests.unit.daemon.rig import Peer, in_loop, soon, until
@@ -99,6 +100,31 @@ async def test_s2_two_nodes_say_and_hear_all_by_one_connection(tmp_path: Path) -
         called = [conn for conn in found if conn.laddr[1] in ports]
         calls = [conn for conn in found if conn.raddr[1] in ports]
         assert len(called) == len(calls) == 3, "one for each two of three nodes"
+
+
+async def test_why_a_link_does_not_come_about_is_told_once_until_it_does(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(dialer, "SOON_S", 0.01)
+    async with cluster(tmp_path, "ab") as nodes:
+        one, two = (nodes[name].app.mailboxes for name in "ab")
+        assert one is not None and two is not None
+        keeping, one.conns.keeping = one.conns.keeping, None
+        refused = 0
+        become = one._become
+
+        def count(addr: str, side: Side) -> TalkConn:
+            nonlocal refused
+            refused += 1
+            return become(addr, side)
+
+        monkeypatch.setattr(one, "_become", count)
+        for conn in list(one.conns.all):
+            conn.refuse("so that it is tried again")
+        await until(lambda: refused > 3)
+        one.conns.keeping = keeping
+        await until(lambda: links(nodes["b"]) == 1)
+        assert sum("the other end refused: this node is not ready" in line for line in nodes["b"].lines) == 1
 
 
 @in_loop

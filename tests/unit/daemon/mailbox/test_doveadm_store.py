@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from pathlib import Path
 
 import pytest
@@ -213,6 +214,18 @@ def test_where_doveadm_fails_nothing_is_concluded(rig: DoveadmRig) -> None:
     with rig.fake as mail:
         mail.boxes.clear()
     assert "is the disk of its mail mounted" in rig.store.gate(look()).why
+
+
+def test_of_its_disk_the_drop_folder_tells(rig: DoveadmRig, monkeypatch: pytest.MonkeyPatch) -> None:
+    rig.store.check(writes=True)
+
+    def refuses() -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(rig.store.drop, "probe", refuses)
+    rig.store.check(writes=False)
+    with pytest.raises(OSError, match="No space left"):
+        rig.store.check(writes=True)
 
 
 def test_texts_go_out(rig: DoveadmRig) -> None:

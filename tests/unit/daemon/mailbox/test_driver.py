@@ -1,5 +1,4 @@
-"""Rounds of the machine: nothing is told before it is on disk, and a disk that refuses is asked again.
-Requirement R4."""
+"""Rounds of the machine: nothing is told before it is on disk, and a disk that refuses ends them."""
 
 from __future__ import annotations
 
@@ -13,8 +12,8 @@ from typing import Final
 
 import pytest
 
-from pyrepl.daemon.mailbox import owing as room
 from pyrepl.daemon.mailbox.database import DatabaseError
+from pyrepl.daemon.mailbox.disk_watch import DiskRefuses
 from pyrepl.daemon.mailbox.driver import Driver, Watch
 from pyrepl.daemon.mailbox.sqlite_rows import SqliteRows
 from pyrepl.daemon.mailbox.workers import Workers
@@ -63,9 +62,6 @@ class Heard:
 
     def unneeded(self, texts: Sequence[str]) -> None:
         self.unneeded_texts += texts
-
-    def refused(self, reason: str) -> None:
-        self.refusals.append(reason)
 
     def stopped(self, user: str, reason: str) -> None:
         self.refusals.append(f"{user}: {reason}")
@@ -321,22 +317,18 @@ async def test_r4_a_command_whose_commit_fails_is_not_answered(tmp_path: Path, m
 
 
 @in_loop
-async def test_a_disk_that_refuses_is_asked_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(room, "RETRY_S", 0.01)
+async def test_a_disk_of_all_maildirs_that_refuses_ends_the_round_and_nobody_is_told(tmp_path: Path) -> None:
     rig = Rig(tmp_path)
     await rig.elected()
     rig.create()
-    marker = b"/mail/.pyrepl-mailboxes"
-    text = rig.disk.read(marker)
-    rig.disk.unlink(marker)
-    task = asyncio.create_task(rig.driver.round())
-    await until(lambda: len(rig.heard.refusals) > 2)
-    assert "is missing: is the disk of the Maildirs mounted?" in rig.heard.refusals[0]
-    assert rig.heard.replies == [] and rig.rows.is_dirty
-    rig.disk.write_new(marker, text)
-    await task
-    assert [reply.answer for reply in rig.heard.replies] == [Ok(at=Dot("a", 1), acks=0)]
+    rig.disk.unlink(b"/mail/.pyrepl-mailboxes")
+    with pytest.raises(DiskRefuses, match=r"is missing: is the disk of the Maildirs mounted\?"):
+        await rig.driver.round()
+    assert rig.heard.replies == [] and rig.heard.refusals == [] and rig.driver.standing == {}
     rig.close()
+    rows = SqliteRows(tmp_path / "mailbox.db", 1 << 20, lambda: 1000.0)
+    assert rows.users() == [], "nothing of it was committed"
+    rows.close()
 
 
 @in_loop

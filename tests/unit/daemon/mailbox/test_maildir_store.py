@@ -38,7 +38,7 @@ from pyrepl.mailbox.store import (
 from pyrepl.mailbox.words import Dot, Stamp, Token
 from pyrepl.words import from_text
 from tests.simulation.mailbox.memory_rows import MemoryRows
-from tests.unit.daemon.mailbox.model_disk import ModelDisk
+from tests.unit.daemon.mailbox.model_disk import ModelDisk, full_from
 from tests.unit.daemon.mailbox.store_rig import (
     HOME,
     INBOX_ID,
@@ -190,6 +190,20 @@ def test_a_missing_marker_stops_everything(disk: ModelDisk, store: MaildirStore)
             ask(USER)
     with pytest.raises(NotThere):
         new_store(disk)
+
+
+def test_the_disk_is_checked_by_the_marker_and_if_that_is_wanted_by_writing(
+    disk: ModelDisk, store: MaildirStore
+) -> None:
+    store.check(writes=True)
+    works, disk.before_call = disk.before_call, full_from(0)
+    store.check(writes=False)
+    with pytest.raises(OSError, match="No space left on device"):
+        store.check(writes=True)
+    disk.before_call = works
+    disk.unlink(b"/mail/.pyrepl-mailboxes")
+    with pytest.raises(NotThere, match="mounted"):
+        store.check(writes=False)
 
 
 def test_a_missing_folder_is_no_empty_mailbox(disk: ModelDisk, store: MaildirStore) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
@@ -10,6 +12,11 @@ import pytest
 from pyrepl.config.settings import Settings
 from pyrepl.daemon.app import App
 from pyrepl.daemon.mailbox import server as room
+from pyrepl.daemon.mailbox import trouble
+from pyrepl.daemon.mailbox.database import DatabaseError
+from pyrepl.daemon.mailbox.files import DiskFiles
+from pyrepl.daemon.mailbox.keeper import NAME
+from pyrepl.daemon.mailbox.server import MailboxServer
 from pyrepl.errors import ConfigError, PyreplError
 from pyrepl.mailbox.node import Node
 from pyrepl.mailbox.verbs import Side
@@ -65,6 +72,130 @@ async def test_a_failure_within_begins_again_from_disk(tmp_path: Path, monkeypat
         await until(lambda: mailboxes.conns.keeping is not None and links(nodes["a"]) == 1)
         process = await MailProcess.of(tmp_path / "a")
         assert (await process.save("G1")).startswith("OK uid=1")
+
+
+def marker_of(folder: Path, name: str) -> Path:
+    return folder / name / "mail" / ".pyrepl-mailboxes"
+
+
+async def closed(node: RunningNode) -> MailboxServer:
+    """As soon as it is so."""
+    mailboxes = node.app.mailboxes
+    assert mailboxes is not None
+    await until(lambda: mailboxes.conns.keeping is None and mailboxes.conns.trouble.why)
+    return mailboxes
+
+
+@in_loop
+async def test_a_node_whose_disk_is_gone_is_closed_until_it_is_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(room, "AGAIN_S", 0.01)
+    monkeypatch.setattr(trouble, "TOLD_EVERY_S", float("inf"))
+    async with cluster(tmp_path, "ab") as nodes:
+        one, two = await MailProcess.of(tmp_path / "a"), await MailProcess.of(tmp_path / "b")
+        await one.ask("CREATE alice INBOX")
+        assert (await two.save("G1")).startswith("OK uid=1")
+        marker = marker_of(tmp_path, "b")
+        said = marker.read_bytes()
+        marker.unlink()
+        mailboxes = await closed(nodes["b"])
+        await until(lambda: links(nodes["a"]) == links(nodes["b"]) == 0)
+        assert "does%20nothing%20to%20its%20mailboxes" in await two.line()
+        early = mailboxes._become("here", Side.NODE)
+        assert early.talk.is_over
+        mailboxes.conns.ended(early)
+        assert (await one.save("G2", b"meanwhile")).endswith("acks=0")
+        await until(lambda: nodes["b"].logged("The disk of all Maildirs refuses: "))
+        marker.write_bytes(said)
+        await until(lambda: nodes["b"].logged("Mailboxes are kept again"))
+        await until(lambda: texts(tmp_path / "b") == [b"hello", b"meanwhile"])
+        assert mailboxes.conns.trouble.why == ""
+        assert sum("The disk of all Maildirs refuses" in line for line in nodes["b"].lines) == 1
+
+
+@in_loop
+async def test_a_text_that_finds_no_room_makes_it_look_whether_there_is_any(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(room, "AGAIN_S", 0.01)
+    is_full = False
+    append, write_new = DiskFiles.append, DiskFiles.write_new
+
+    def full(call: Callable[[DiskFiles, bytes, bytes], None]) -> Callable[[DiskFiles, bytes, bytes], None]:
+        def write(files: DiskFiles, path: bytes, data: bytes) -> None:
+            if is_full and b"/b/mail/" in path:
+                raise OSError(errno.ENOSPC, "No space left on device")
+            call(files, path, data)
+
+        return write
+
+    monkeypatch.setattr(DiskFiles, "append", full(append))
+    monkeypatch.setattr(DiskFiles, "write_new", full(write_new))
+    async with cluster(tmp_path, "ab") as nodes:
+        one = await MailProcess.of(tmp_path / "a")
+        await one.ask("CREATE alice INBOX")
+        await one.ask("CHECK")
+        is_full = True
+        assert (await one.save("G1")).startswith("OK uid=1")
+        mailboxes = await closed(nodes["b"])
+        assert mailboxes.conns.trouble.why.endswith("/b/mail/.pyrepl-drop: No space left on device")
+        is_full = False
+        await until(lambda: texts(tmp_path / "b") == [b"hello"])
+
+
+@in_loop
+async def test_the_keeper_of_the_gates_learns_nothing_of_a_disk_that_refuses_but_when_the_node_ends(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(room, "AGAIN_S", 0.01)
+    async with cluster(tmp_path, "a", mailbox_gate="on", mailbox_orphan=0) as nodes:
+        mail = await MailProcess.of(tmp_path / "a")
+        await mail.ask("CREATE alice INBOX")
+        mailboxes = nodes["a"].app.mailboxes
+        assert mailboxes is not None
+        before = mailboxes._keeping
+        assert before is not None and before._gates is not None
+        pid, marker = before._gates.keeper.pid, marker_of(tmp_path, "a")
+        said = marker.read_bytes()
+        marker.unlink()
+        await closed(nodes["a"])
+        await until(lambda: mailboxes._held is not None)
+        marker.write_bytes(said)
+        await until(lambda: mailboxes.conns.keeping is not None)
+        again = mailboxes._keeping
+        assert again is not None and again._gates is not None and again._gates.keeper.pid == pid
+        assert mailboxes._held is None
+        marker.unlink()
+        await closed(nodes["a"])
+        assert (tmp_path / "a" / NAME).exists()
+    await until(lambda: not (tmp_path / "a" / NAME).exists(), "the keeper's end")
+
+
+@in_loop
+async def test_what_cannot_be_opened_again_is_told_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(room, "AGAIN_S", 0.01)
+    monkeypatch.setattr(trouble, "TOLD_EVERY_S", float("inf"))
+    async with cluster(tmp_path, "ab") as nodes:
+        mailboxes = nodes["a"].app.mailboxes
+        assert mailboxes is not None and mailboxes.conns.keeping is not None
+        tries = 0
+
+        def fails(*args: object) -> None:
+            nonlocal tries
+            tries += 1
+            raise DatabaseError("it cannot be read")
+
+        def stop(node: Node, now: float) -> None:
+            raise DatabaseError("it cannot be written")
+
+        with monkeypatch.context() as patched:
+            patched.setattr(room, "Keeping", fails)
+            mailboxes.conns.keeping.driver.tell(stop)
+            await until(lambda: tries > 3)
+            assert mailboxes.conns.trouble.why == "it cannot be read"
+        await until(lambda: mailboxes.conns.keeping is not None)
+        assert sum("(it cannot be read)" in line for line in nodes["a"].lines) == 1
 
 
 @in_loop

@@ -93,6 +93,7 @@ def test_links_and_disks() -> None:
     both.teller.stopped("alice", "no space")
     both.teller.resumed("alice")
     both.teller.refused("no disk")
+    both.teller.kept_again("no disk", 61.4)
     both.teller.begun_again("it broke")
     both.teller.left("a")
     both.teller.lmtp_unreachable("/run/dovecot/lmtp", "no such file")
@@ -103,6 +104,7 @@ def test_links_and_disks() -> None:
         MailboxNoted("user_stopped", "alice: no space"),
         MailboxNoted("user_resumed", "alice"),
         MailboxNoted("refused", "no disk"),
+        MailboxNoted("kept_again", "no disk"),
         MailboxNoted("begun_again", "it broke"),
         MailboxNoted("left", "a"),
         MailboxNoted("lmtp_unreachable", "no such file"),
