@@ -207,9 +207,21 @@ def _document(reply: Any) -> Any:
 
 def _is_in_trouble(found: dict[str, Any]) -> bool:
     members = found["members"]
-    return bool(found["apart"] or found["stopped"]) or any(
+    return bool(found["apart"] or found["stopped"] or _why_closed(found)) or any(
         each["link"] == "down" or each.get("lag-ops", 0) for each in members
     )
+
+
+def _why_closed(found: dict[str, Any]) -> str:
+    """Why the node does nothing to its mailboxes; one of an older version does not say it."""
+    why: str = found.get("closed", {}).get("why", "")
+    return why
+
+
+def _closed(found: dict[str, Any]) -> list[str]:
+    if not _why_closed(found):
+        return []
+    return [f"CLOSED for {found['closed']['seconds']} s, nothing is done to mailboxes here: {_why_closed(found)}"]
 
 
 def _apart(found: dict[str, Any]) -> str:
@@ -235,6 +247,7 @@ def _table(found: dict[str, Any]) -> str:
     return "\n".join(
         [
             head,
+            *_closed(found),
             *stopped,
             *("  ".join(word.ljust(width) for word, width in zip(line, widths)).rstrip() for line in lines),
         ]

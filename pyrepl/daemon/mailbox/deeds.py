@@ -82,7 +82,10 @@ class MailboxDeeds:
         if self._conns.has_left:
             raise _HAS_LEFT
         if self._conns.keeping is None:
-            raise _NOT_READY
+            reply = self._unasked(question)
+            if isinstance(reply, CommandError):
+                raise reply
+            return reply
         if client_id not in self._clients.conns:
             raise CommandError("ERR MAILBOX needs a connection of its own")
         if question is MailboxQuestion.CHECK:
@@ -112,8 +115,19 @@ class MailboxDeeds:
                 lambda answer: waits.finish(client_id, self._resynced(answer)),
             )
         else:
-            self._ask(effect, lambda answer: waits.finish(client_id, _NOT_READY if answer is None else answer))
+            self._ask(
+                effect, lambda answer: waits.finish(client_id, self._unasked(question) if answer is None else answer)
+            )
         return waits.hold(WorkWait(call.client))
+
+    def _unasked(self, question: MailboxQuestion) -> Reply:
+        """Nothing is open that could be asked."""
+        why = self._conns.trouble.why
+        if not why:
+            return _NOT_READY
+        if question is MailboxQuestion.STATUS:
+            return self._closed_status()
+        return CommandError(f"ERR nothing is done to mailboxes here at the moment: {why}")
 
     def _ask(self, effect: AskMailboxes, finish: Callable[[Reply], None]) -> None:
         """Ask in a round; the answer is finished when what it says is on disk."""
@@ -233,6 +247,7 @@ class MailboxDeeds:
             b"root": root.root.encode(),
             b"epoch": root.epoch,
             b"state": root.state.value.encode(),
+            b"closed": self._closed(),
             b"apart": int(node.mastering.tracker.is_apart),
             b"apart-seconds": int(self._conns.tally.apart_for_s(self._conns.now())),
             b"ops": sum(node.core.causal.held.values()),
@@ -244,6 +259,31 @@ class MailboxDeeds:
             b"join": _joined(node),
             b"members": [self._member(node, one) for one in self._figures.members],
         }
+
+    def _closed_status(self) -> Reply:
+        """While nothing is open, and so nothing can be asked: what is known without, and why."""
+        return {
+            b"node": self._conf.name.encode(),
+            b"root": b"",
+            b"epoch": 0,
+            b"state": b"closed",
+            b"closed": self._closed(),
+            b"apart": 0,
+            b"apart-seconds": 0,
+            b"ops": 0,
+            b"ops-waiting": 0,
+            b"works-owed": 0,
+            b"mail-processes": 0,
+            b"stopped": [],
+            b"scrub": _scrubbed(None),
+            b"join": _joined(None),
+            b"members": [self._member(None, one) for one in self._figures.members],
+        }
+
+    def _closed(self) -> Reply:
+        """Why nothing is open, and for how long; nothing while it is."""
+        trouble = self._conns.trouble
+        return {b"why": trouble.why.encode(), b"seconds": int(trouble.for_s)}
 
     def _works_owed(self) -> int:
         """What the stores of users have not done, and will: of a disk that refuses, and of one that is slow."""
@@ -259,14 +299,14 @@ class MailboxDeeds:
             for user, each in sorted(standing.items())
         ]
 
-    def _member(self, node: Node, one: MailboxMember) -> Reply:
+    def _member(self, node: Node | None, one: MailboxMember) -> Reply:
         shown: dict[Reply, Reply] = {
             b"name": one.name.encode(),
             b"address": one.address.encode(),
             b"link": one.link.encode(),
             b"witness": int(self._conf.addresses[one.name].is_witness),
         }
-        if one.name in node.core.peers:
+        if node is not None and one.name in node.core.peers:
             shown |= {b"lag-ops": one.lag_ops, b"lag-ms": one.lag_ms}
         return shown
 
@@ -321,15 +361,15 @@ def _scrub(node: Node, *, by_doveadm: bool) -> Reply:
     return OK
 
 
-def _scrubbed(node: Node) -> Reply:
-    """The pass that is under way, or was last since the start."""
-    last = node.scrubbing.last
+def _scrubbed(node: Node | None) -> Reply:
+    """The pass that is under way, or was last since the start; of no node, none."""
+    last = None if node is None else node.scrubbing.last
     return {
-        b"under-way": int(node.scrubbing.is_under_way),
+        b"under-way": int(node is not None and node.scrubbing.is_under_way),
         b"texts": 0 if last is None else last.texts,
         b"bytes": 0 if last is None else last.bytes,
         b"damaged": 0 if last is None else last.damaged,
-        b"not-mended": len(node.core.missing),
+        b"not-mended": 0 if node is None else len(node.core.missing),
     }
 
 
@@ -371,9 +411,9 @@ def _is_user(name: str) -> bool:
     return True
 
 
-def _joined(node: Node) -> Reply:
+def _joined(node: Node | None) -> Reply:
     """How far the last JOIN of all users is."""
-    joins = node.joins
+    joins = None if node is None else node.joins
     return {
         b"left": 0 if joins is None else joins.left,
         b"done": 0 if joins is None else joins.done,

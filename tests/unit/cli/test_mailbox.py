@@ -64,6 +64,14 @@ def test_a_user_whose_mail_stands_still() -> None:
     assert "alice stands still, 3 works are owed: no space" in result.output
 
 
+def test_a_node_that_does_nothing_to_its_mailboxes() -> None:
+    closed = {b"why": b"the disk is full", b"seconds": 75}
+    result = asked(STATUS | {b"closed": closed})
+    assert result.exit_code == 1
+    assert "CLOSED for 75 s, nothing is done to mailboxes here: the disk is full" in result.output
+    assert asked(STATUS | {b"closed": {b"why": b"", b"seconds": 0}}).exit_code == 0
+
+
 def test_all_is_in_order() -> None:
     result = asked(STATUS)
     assert result.exit_code == 0

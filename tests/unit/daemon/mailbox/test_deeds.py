@@ -59,6 +59,28 @@ async def test_who_waits_while_it_begins_again_is_told(tmp_path: Path, monkeypat
 
 
 @in_loop
+async def test_while_the_disk_refuses_status_says_why_and_all_else_is_refused(tmp_path: Path) -> None:
+    async with cluster(tmp_path, "ab") as nodes:
+        asking = await nodes["a"].peer()
+        mailboxes = nodes["a"].app.mailboxes
+        assert mailboxes is not None
+        conns = mailboxes.conns
+        whole = pairs(await asking.say("MAILBOX STATUS"))
+        assert pairs(whole[b"closed"]) == {b"why": b"", b"seconds": 0}
+        (tmp_path / "a" / "mail" / ".pyrepl-mailboxes").unlink()
+        await until(lambda: conns.keeping is None and conns.trouble.why)
+        shown = pairs(await asking.say("MAILBOX STATUS"))
+        assert shown.keys() == whole.keys(), "programs find all that they look for"
+        assert shown[b"state"] == b"closed" and shown[b"stopped"] == [] and shown[b"root"] == b""
+        assert b".pyrepl-mailboxes is missing: is the disk" in pairs(shown[b"closed"])[b"why"]
+        one, two = map(pairs, shown[b"members"])
+        assert (one[b"link"], two[b"link"]) == (b"self", b"down")
+        error = await asking.error("MAILBOX INFO alice")
+        assert error.startswith("ERR nothing is done to mailboxes here at the moment: ") and "is missing" in error
+        assert b"mailbox_ready:0" in await asking.say("INFO mailboxes")
+
+
+@in_loop
 async def test_users_and_their_messages(tmp_path: Path) -> None:
     async with cluster(tmp_path, "a") as nodes:
         process = await MailProcess.of(tmp_path / "a")
