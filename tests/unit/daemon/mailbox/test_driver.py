@@ -1,4 +1,4 @@
-"""Rounds of the machine: nothing is told before it is on disk, and a disk that refuses ends them."""
+"""Rounds of the machine: nothing is told before it is on disk, and a disk that refuses ends them. Requirement R4."""
 
 from __future__ import annotations
 
