@@ -1,7 +1,8 @@
 """A user's mailboxes as a Dovecot makes, renames, deletes and subscribes them: the difference between folders and rows.
 
 The folders are right about what a mail program did, so they are only compared while every work that follows from the
-rows is done. A mailbox is known by its GUID, whatever its folder is called.
+rows is done, and with the list of mailboxes that the rows had when they were listed: where it is another one by then,
+they are listed again. A mailbox is known by its GUID, whatever its folder is called.
 
 | folders | rows | then |
 |---|---|---|
@@ -84,6 +85,8 @@ class _User:
         self.at = float("-inf")
         self.is_asked = False
         self.is_due_later = False
+        self.shown: dict[str, tuple[str, bool]] = {}
+        """What the rows showed when they were to be listed."""
         self.missing: frozenset[str] = frozenset()
         self.news = 0
         """The number of the last thing that the file system told, as gates count them."""
@@ -151,7 +154,8 @@ class Folders:
                 state.at = now + RETRY_S
             else:
                 state.is_asked, state.is_due_later, state.at = True, False, _NEVER
-                found.append(FolderOrder(user, self._plain(user)))
+                state.shown = view(self._core.rows, user)
+                found.append(FolderOrder(user, self._plain(user, state.shown)))
         return found
 
     def is_missing(self, box: str) -> bool:
@@ -173,7 +177,7 @@ class Folders:
         return min((state.at for state in self._users.values()), default=_NEVER)
 
     def done(self, order: FolderOrder, result: FolderResult, now: float) -> None:
-        """How an order ended. Nothing but messages has changed in the rows since it was done."""
+        """How an order ended."""
         user, state = order.user, self._users[order.user]
         state.is_asked = False
         if result.is_busy:
@@ -184,6 +188,9 @@ class Folders:
             self._tell(state, "folders_failed", f"{user}: {result.why}")
             if not self._core.rows.boxes(user):
                 del self._users[user]
+            return
+        if view(self._core.rows, user) != state.shown:
+            state.at = now
             return
         self._tell_unnamed(user, state, result.found.unnamed)
         there = {each.box: each for each in result.found.boxes}
@@ -211,10 +218,10 @@ class Folders:
             self._core.note("folder_unnamed", f"{user} {each}")
         state.unnamed = frozenset(unnamed)
 
-    def _plain(self, user: str) -> frozenset[str]:
+    def _plain(self, user: str, shown: dict[str, tuple[str, bool]]) -> frozenset[str]:
         """The mailboxes that have the name that they want."""
-        rows, shown = self._core.rows, view(self._core.rows, user)
-        return frozenset(box.guid for box in rows.boxes(user) if box.guid in shown and shown[box.guid][0] == box.name)
+        boxes = self._core.rows.boxes(user)
+        return frozenset(box.guid for box in boxes if box.guid in shown and shown[box.guid][0] == box.name)
 
     def _is_accident(self, user: str, missing: frozenset[str]) -> bool:
         """Nobody can delete INBOX; and not much mail at once without an operator who says so."""

@@ -15,7 +15,9 @@ did before a gate was shut for the first time has no LOCK: its UIDs are like tho
 where the store has no lock files: such gates are never opened, and say no more than when to look.
 
 What is to be done in the store is asked as orders. They are done before anything else in a round, when every work that
-follows from the rows is done, so that files and rows may be compared.
+follows from the rows is done, so that files and rows may be compared. A LOCK that is over ends with the next tick, and
+not before all that the store told is in the rows: who waits for it, as MAILBOX RENEW does, goes on at once, and then
+the rows are not those with which the rest is to be compared.
 
 Not here: the comparison (compare.py), lock files and events of the file system (the daemon's), and the process that
 keeps gates shut when the daemon is killed (its keeper).
@@ -88,6 +90,8 @@ class Gates:
         their way."""
         self._look_awaited_at = float("-inf")
         """Before this nothing is compared because a part of it has come."""
+        self._over: Final[set[str]] = set()
+        """Mailboxes whose LOCK ends with the next tick."""
         self._standing: Container[str] = ()
         """Users whose files lag behind the rows."""
         self._is_unwatched = False
@@ -175,7 +179,7 @@ class Gates:
             if isinstance(work, MakeBox):
                 self._add(work.box)
             elif isinstance(work, RemoveBox) and result.outcome is Outcome.DONE:
-                self._drop(work.box, now)
+                self._drop(work.box)
             elif isinstance(work, MoveMessage) and result.outcome is Outcome.NO_TEXT and work.box in self._gates:
                 self._look_again(self._gates[work.box], now)
 
@@ -205,7 +209,7 @@ class Gates:
                 continue
             if box.user in standing:
                 gate.again_at = now + RETRY_S
-                self._give_up(gate, now)
+                self._give_up(gate)
             elif guid in self.uncompared and _WORKS[gate.state] is not GateWork.OPEN:
                 gate.again_at = now + BUSY_S
             elif whole < MOST_WHOLE or gate.is_compared:
@@ -227,7 +231,7 @@ class Gates:
             gate.is_unsure = False
             self._tell_failed(gate, box, result.why or gate.why)
             if result.why:
-                self._give_up(gate, now)
+                self._give_up(gate)
             return
         gate.why = ""
         if result.found is not None and self._adopt(gate, box, result.found, now):
@@ -242,7 +246,7 @@ class Gates:
             self._count_wait(gate, now)
         if gate.state is GateState.SHUT:
             self._unlooked.discard(gate.box)
-            self._saving.unlock(CLIENT, gate.box, now)
+            self._over.add(gate.box)
             is_unlisted = result.found is not None and result.found.unlisted > 0
             gate.has_changed = is_unlisted or gate.news > gate.asked_news
             if not is_unlisted and not is_part and not is_visible(self._core.rows, box):
@@ -257,10 +261,10 @@ class Gates:
         elif result.found is not None and result.found.is_held:
             gate.again_at = min(gate.again_at, now + HELD_S)
 
-    def _give_up(self, gate: Gate, now: float) -> None:
+    def _give_up(self, gate: Gate) -> None:
         """One that cannot be opened now is not to keep the mailbox from the other nodes meanwhile."""
         if gate.state is GateState.OPENING:
-            self._saving.unlock(CLIENT, gate.box, now)
+            self._over.add(gate.box)
             gate.move(GateTrigger.REFUSED)
 
     def _is_standing(self, gate: Gate) -> bool:
@@ -275,6 +279,9 @@ class Gates:
 
     def tick(self, now: float) -> None:
         """Bring the gates up to date with masterships, and with time."""
+        for box in sorted(self._over) if self._over else ():
+            self._saving.unlock(CLIENT, box, now)
+        self._over.clear()
         is_apart = self._mastering.tracker.is_apart
         is_back = self._apart_at <= now and not is_apart
         self._apart_at = min(self._apart_at, now) if is_apart else float("inf")
@@ -332,6 +339,8 @@ class Gates:
         self._is_parted = is_due
 
     def next_deadline(self, now: float) -> float:
+        if self._over:
+            return now
         is_parting = not self._has_lock_files and not self._is_parted
         at = self._patient_until if is_parting else float("inf")
         for guid in self._active:
@@ -349,13 +358,13 @@ class Gates:
             gate.news = self.count_news()
             self._active.add(box)
 
-    def _drop(self, box: str, now: float) -> None:
+    def _drop(self, box: str) -> None:
         if self._gates.pop(box, None) is not None:
             self._active.discard(box)
             self._unlooked.discard(box)
             self._awaiting.pop(box, None)
             self.allowed.discard(box)
-            self._saving.unlock(CLIENT, box, now)
+            self._over.add(box)
 
     def _review(self, gate: Gate, now: float) -> None:
         if gate.state is GateState.LOOSE:

@@ -179,6 +179,23 @@ def test_what_was_listed_while_mailboxes_were_changed_says_nothing() -> None:
     assert len(rig.orders()) == 1
 
 
+def test_folders_are_compared_with_the_mailboxes_of_when_they_were_listed() -> None:
+    """As when MAILBOX RENEW goes on in between, whose mailbox has the name of the old one from then on."""
+    rig = Rig()
+    twin = FoundFolder("Work (2)", NEW)
+    rig.core.do([Create(user="alice", box=Box("Work"), id=NEW, uidvalidity=9)])
+    rig.works()
+    rig.there[NEW] = twin
+    rig.folders.seen("alice", rig.now)
+    [order] = rig.orders()
+    rig.core.do([Delete(user="alice", box=Box(WORK, True), known=rig.core.journal.vector())])
+    before = rig.count()
+    rig.folders.done(order, FolderResult(FoundFolders(tuple(rig.there.values()), frozenset())), rig.now)
+    assert rig.count() == before and rig.names() == {"INBOX", "Work"}, "nobody has renamed it to Work (2)"
+    assert RenameBox("alice", NEW, "Work") in rig.works()
+    assert rig.see(twin._replace(name="Work"), without=[WORK]) == [], "it is listed again when the works are done"
+
+
 def test_a_folder_that_no_mailbox_can_have_is_told_once() -> None:
     rig = Rig()
 

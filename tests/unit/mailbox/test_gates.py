@@ -243,6 +243,22 @@ def test_mail_that_came_before_the_start_too() -> None:
     assert rig.messages() == {1: "G1"}
 
 
+def test_who_waits_for_the_mailbox_goes_on_when_all_that_was_found_is_told() -> None:
+    """What was found in other mailboxes, and of folders, is compared with the rows as they were when it was looked."""
+    rig = Rig()
+    rig.see(READS)
+    rig.now += ENTER_S
+    ran: list[str] = []
+    rig.node.saving.tasks.add({GUID}, lambda tokens, now: ran.extend(tokens), lambda reason, now: None, rig.now)
+    rig.node.tick(rig.now)
+    [order] = rig.gates.orders((), rig.now)
+    assert order.work is GateWork.SHUT
+    rig.gates.done(order, GateResult(FoundBox(())), rig.now)
+    assert rig.state() is GateState.SHUT and ran == []
+    rig.node.tick(rig.now)
+    assert ran == [GUID]
+
+
 def test_of_unexpected_messages_more_is_asked() -> None:
     rig = Rig()
     rig.see(READS)
@@ -271,7 +287,9 @@ def test_a_mailbox_that_goes_leaves_no_lock_behind() -> None:
     rig = Rig()
     rig.see(READS)
     rig.gates.worked(done([RemoveBox("alice", GUID)]), rig.now)
-    assert rig.state() is None and not rig.node.mastering.tracker.boxes[GUID].locks
+    assert rig.state() is None and rig.gates.next_deadline(rig.now) == rig.now
+    rig.node.tick(rig.now)
+    assert not rig.node.mastering.tracker.boxes[GUID].locks
     rig.gates.worked(done([MakeBox("alice", GUID, "INBOX", 7, 1)]), rig.now)
     rig.settle()
     assert rig.state() is GateState.SHUT and [box.guid for box in rig.gates.boxes()] == [GUID]

@@ -19,8 +19,9 @@ from pyrepl.daemon.mailbox.sqlite_rows import SqliteRows
 from pyrepl.daemon.mailbox.workers import Workers
 from pyrepl.errors import PyreplError
 from pyrepl.mailbox.answers import Ok
-from pyrepl.mailbox.compare import FoundBox
-from pyrepl.mailbox.folders import FolderResult
+from pyrepl.mailbox.boxes import view
+from pyrepl.mailbox.compare import Found, FoundBox
+from pyrepl.mailbox.folders import FolderOrder, FolderResult, FoundFolder, FoundFolders
 from pyrepl.mailbox.gate_states import GateOrder, GateResult, GateWork, Seen
 from pyrepl.mailbox.members import Member, Members
 from pyrepl.mailbox.node import Node, NodeOptions
@@ -165,6 +166,7 @@ class FakeWatch:
 
     def __init__(self) -> None:
         self.seen: list[tuple[str, Seen]] = []
+        self.users: list[str] = []
         self.asked: list[list[str]] = []
 
     def take(self, ours: Sequence[str]) -> list[tuple[str, Seen]]:
@@ -173,7 +175,8 @@ class FakeWatch:
         return seen
 
     def take_users(self) -> list[str]:
-        return []
+        users, self.users = self.users, []
+        return users
 
 
 @in_loop
@@ -218,6 +221,48 @@ async def test_a_round_looks_at_what_it_hears_of(tmp_path: Path, monkeypatch: py
     watch.seen = [(guid, Seen(released=True))]
     await rig.driver.round()
     assert heard == [news + 2], "who tells of a delivery is heard behind its mail"
+    rig.close()
+
+
+@in_loop
+async def test_a_mailbox_with_an_open_gate_is_renewed_and_keeps_its_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    watch = FakeWatch()
+    rig = Rig(tmp_path, watch)
+    node, looked = rig.driver.node, list[GateWork]()
+
+    def gate(order: GateOrder) -> GateResult:
+        looked.append(order.work)
+        found = (Found(1, "G1", frozenset()),) if rig.rows.message(order.box, "G1") else ()
+        return GateResult(None if order.work is GateWork.OPEN else FoundBox(found))
+
+    def folders(order: FolderOrder) -> FolderResult:
+        places = (FoundFolder(place.name, place.guid.decode()) for place in rig.store.boxes(order.user))
+        return FolderResult(FoundFolders(tuple(places), frozenset()))
+
+    async def rounds(count: int) -> None:
+        for _ in range(count):
+            rig.now += 0.1
+            watch.users = ["alice"]
+            await rig.driver.round()
+
+    monkeypatch.setattr(rig.store, "gate", gate)
+    monkeypatch.setattr(rig.store, "folders", folders)
+    await rig.elected()
+    rig.create()
+    rig.save("G1")
+    await rounds(3)
+    [old] = rig.rows.boxes("alice")
+    watch.seen = [(old.guid, Seen(reads=True))]
+    await rounds(5)
+    assert looked[-1] is GateWork.OPEN
+    rig.driver.tell(lambda node, now: node.renew("m", "3", old, now))
+    await rounds(20)
+    [(guid, (name, _))] = view(rig.rows, "alice").items()
+    assert guid != old.guid and name == "INBOX" and [row.guid for row in rig.rows.messages(guid)] == ["G1"]
+    assert [place.name for place in rig.store.boxes("alice")] == ["INBOX"] and rig.heard.refusals == []
+    assert node.core.notices() == []
     rig.close()
 
 
