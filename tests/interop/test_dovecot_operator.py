@@ -121,6 +121,34 @@ def test_a_second_join_of_all_users_sends_nothing(lab: Lab) -> None:
                 assert len(pair.wait_equal(*both)) == MAILS
 
 
+def test_mailboxes_whose_gates_are_open_are_renewed_and_keep_their_names(lab: Lab) -> None:
+    with dovecot_pair(lab) as pair:
+        one, node = pair.imap("a"), pair.cluster.nodes["a"]
+        one.create("Work")
+        for name in ("INBOX", "Work"):
+            for number in range(3):
+                append(one, TEXT, "(\\Seen)" if number % 2 else "", name)
+            old = validities(node)
+            assert node.call("MAILBOX", "RENEW", USER, name) == "OK"
+            new = validities(node)
+            assert new.keys() == old.keys() and new[name] > old[name]
+            pair.cluster.client("a").check()
+            assert validities(pair.cluster.nodes["b"]) == new
+            found = pair.wait_equal(pair.imap("a", name), pair.imap("b", name))
+            assert [(uid, flags) for uid, (flags, _) in found.items()] == [(1, set()), (2, {"\\Seen"}), (3, set())]
+            one = pair.imap("a")
+            assert append(one, TEXT, folder=name) == 4
+        for name in "ab":
+            assert "stand still" not in pair.cluster.nodes[name].log()
+            assert str(pair.imap(name).list()[1]).count('"." ') == 2, "no INBOX (2)"
+
+
+def validities(node: Node) -> dict[str, int]:
+    """Name -> UIDVALIDITY of the user's mailboxes."""
+    found = (dict(zip(each[::2], each[1::2], strict=True)) for each in node.call("MAILBOX", "INFO", USER))
+    return {box[b"name"].decode(): box[b"uidvalidity"] for box in found}
+
+
 def has_boxes(node: Node, *names: bytes) -> bool:
     try:
         return [each[each.index(b"name") + 1] for each in node.call("MAILBOX", "INFO", USER)] == list(names)

@@ -383,10 +383,11 @@ class MaildirStore:
         aside.load()
         return [without_box(work, aside, lambda add: self._find_text(user, guid, add)) for work in works]
 
-    def _follow_moved(self, boxes: UserBoxes, guid: bytes) -> None:
-        """A mailbox was made, or has another folder: from now on it is watched there, and the keeper knows its gate
-        there, shut or open as its lock is. A lock of ours that a client's rename took along goes. Raises OSError,
-        NotThere, NoKeeper, LockBusy."""
+    def _follow_moved(self, user: str, boxes: UserBoxes, guid: bytes) -> None:
+        """A mailbox was made, or has another folder: from now on it is opened and watched there, and the keeper knows
+        its gate there, shut or open as its lock is. A lock of ours that a client's rename took along goes. Raises
+        OSError, NotThere, NoKeeper, LockBusy."""
+        self._open.pop((user, guid), None)
         if self._keeper is not None:
             folder = boxes.open(guid).folder
             self._lock.take(folder)
@@ -410,10 +411,10 @@ class MaildirStore:
         match work:
             case MakeBox():
                 for moved in (*boxes.make(work), work.box.encode()):
-                    self._follow_moved(boxes, moved)
+                    self._follow_moved(user, boxes, moved)
             case RenameBox() if self._keeper is None or boxes.has(work.box.encode()):
                 for moved in (*boxes.rename(work.box.encode(), work.name), work.box.encode()):
-                    self._follow_moved(boxes, moved)
+                    self._follow_moved(user, boxes, moved)
             case RemoveBox() if self._keeper is not None:
                 if not boxes.remove_unless_mail(work.box.encode()):
                     return Result(Outcome.HAS_MAIL)

@@ -255,7 +255,8 @@ class UserBoxes:
             self._lock.release(old, moved_to=new)
 
     def _move(self, folder: bytes, target: bytes, is_whole_path: bool = False) -> None:
-        """A mailbox's folder to another place; where that is there, or others lie within, its own files alone."""
+        """A mailbox's folder to another place; where that is there, or others lie within, its own files alone. An empty
+        folder that would be left goes: Dovecot shows it to clients as a mailbox."""
         old = self._folders.path(folder)
         new = target if is_whole_path else self._folders.path(target)
         if self._files.stat(new) is None and not self._folders.has_children(folder):
@@ -263,12 +264,18 @@ class UserBoxes:
         else:
             with suppress(FileExistsError):
                 self._files.make_folder(new)
+            if new == self._folders.root:
+                # It says that a folder is not a user's own.
+                with suppress(FileNotFoundError):
+                    self._files.unlink(old + b"/" + _MAILDIRFOLDER)
             own = [name for name in self._files.names(old) if not self._folders.has_mailbox(folder, name)]
             # uidlist is what makes it a mailbox: it goes last, so that a crash leaves it where it was.
             for name in sorted(own, key=lambda name: name == uidlist_file.NAME):
                 remove_tree(self._files, new + b"/" + name)
                 self._files.rename(old + b"/" + name, new + b"/" + name)
             self._files.sync(new)
+            with suppress(OSError):
+                self._files.remove_folder(old)
         for path in {folder_of(old), folder_of(new)}:
             self._files.sync(path)
 

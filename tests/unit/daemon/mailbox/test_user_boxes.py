@@ -6,7 +6,7 @@ import pytest
 
 from pyrepl.daemon.mailbox.maildir_store import MaildirStore
 from pyrepl.daemon.mailbox.user_boxes import UserBoxes
-from pyrepl.mailbox.store import MakeBox, Outcome, RemoveBox, RenameBox, SubscribeBox
+from pyrepl.mailbox.store import MakeBox, Outcome, RemoveBox, RemoveMessage, RenameBox, SubscribeBox
 from tests.unit.daemon.mailbox.model_disk import ModelDisk
 from tests.unit.daemon.mailbox.store_rig import (
     HOME,
@@ -102,6 +102,23 @@ def test_inbox_is_renamed_by_a_copy(disk: ModelDisk, store: MaildirStore) -> Non
     assert content(disk, store, THIRD_ID) == {}
     tell(store, add(store, "G2", 1, b"two", box=THIRD_ID), RemoveBox(USER, THIRD_ID), make_box("4" * 32, "INBOX"))
     assert content(disk, store, "4" * 32) == {}
+
+
+def test_one_that_becomes_inbox_leaves_no_folder(disk: ModelDisk, store: MaildirStore) -> None:
+    """As after MAILBOX RENEW: Dovecot shows every folder to clients, and a user's own is marked as none of theirs."""
+    tell(store, make_box(THIRD_ID, "INBOX (2)"), add(store, "G1", 1, b"one", box=THIRD_ID))
+    before = disk.names(HOME)
+    tell(store, RenameBox(USER, THIRD_ID, "INBOX"), RemoveBox(USER, INBOX_ID))
+    assert {*before} - {*disk.names(HOME)} in ({b".INBOX (2)"}, {b"INBOX (2)"})
+    assert b"maildirfolder" not in disk.names(HOME)
+    assert content(disk, store, THIRD_ID) == {1: ("G1", frozenset(), b"one")}
+
+
+def test_one_whose_name_is_taken_is_found_where_it_is(disk: ModelDisk, store: MaildirStore) -> None:
+    tell(store, add(store, "G1", 3, b"one"), make_box(THIRD_ID, "Other"))
+    tell(store, RenameBox(USER, THIRD_ID, "INBOX"), RenameBox(USER, THIRD_ID, "Other"))
+    tell(store, RemoveMessage(USER, INBOX_ID, "G1"))
+    assert content(disk, store) == {}
 
 
 def test_mail_that_comes_while_inbox_is_renamed_stays_in_inbox(
