@@ -12,15 +12,19 @@ Not here: when it is compared (gates.py), and how ops are applied (merging.py).
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from itertools import dropwhile
-from typing import NamedTuple
+from types import MappingProxyType
+from typing import Final, NamedTuple
 
+from pyrepl.mailbox.flag_changes import NO_CHANGE, Change
 from pyrepl.mailbox.journal_ops import by_guid
 from pyrepl.mailbox.portions import portions
 from pyrepl.mailbox.rows import UNPLACED, BoxRow, MessageRow, Rows
 from pyrepl.mailbox.verbs import Expunge, Save, Store
 from pyrepl.mailbox.words import Token
+
+NO_DOUBTS: Final[Mapping[str, Change]] = MappingProxyType({})
 
 
 class Text(NamedTuple):
@@ -72,10 +76,17 @@ class Difference(NamedTuple):
 
 
 def difference(
-    rows: Rows, box: BoxRow, found: FoundBox, token: Token, guard: int, awaited: Collection[str] = ()
+    rows: Rows,
+    box: BoxRow,
+    found: FoundBox,
+    token: Token,
+    guard: int,
+    awaited: Collection[str] = (),
+    doubts: Mapping[str, Change] = NO_DOUBTS,
 ) -> Difference:
     """`token`: under which Dovecot gave out the UIDs that are new. `guard`: so many may be missing at once. `awaited`:
-    messages whose ops are to come again, or whose texts are on their way: none of them is compared."""
+    messages whose ops are to come again, or whose texts are on their way: none of them is compared. `doubts`: nor are
+    these flags of messages (doubts.py)."""
     there = {each.guid: each for each in found.messages if each.guid not in awaited}
     unclear = {*found.untold, *awaited}
     known = {guid: row for guid, row in _known(rows, box, found).items() if guid not in unclear}
@@ -86,11 +97,11 @@ def difference(
     again = [row for row in known.values() if row.guid in there and UNPLACED < row.uid < there[row.guid].uid]
     gone = [row for row in known.values() if row.guid not in there and row.uid != UNPLACED]
     missing = len(gone) if len(gone) > guard and 2 * len(gone) > len(known) else 0
-    changes: dict[tuple[tuple[str, ...], tuple[str, ...]], list[str]] = {}
+    changes: dict[Change, list[str]] = {}
     for each in there.values():
         row = known.get(each.guid)
         if row is not None and row not in again:
-            added, removed = _changed(row, each, found.keywords)
+            added, removed = _changed(row, each, found.keywords, doubts.get(each.guid, NO_CHANGE))
             if added or removed:
                 changes.setdefault((added, removed), []).append(each.guid)
     return Difference(
@@ -122,11 +133,11 @@ def _is_new(rows: Rows, box: BoxRow, row: MessageRow | None, each: Found) -> boo
     return gone is None or gone.uid < each.uid
 
 
-def _changed(row: MessageRow, each: Found, keywords: frozenset[str] | None) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Flags that were added, and removed. A keyword that files cannot show was not removed."""
+def _changed(row: MessageRow, each: Found, keywords: frozenset[str] | None, doubt: Change) -> Change:
+    """Flags that were added, and removed, but for those in doubt. A keyword that files cannot show was not removed."""
     had = set(row.set_flags())
     shown = {flag for flag in had if flag.startswith("\\") or keywords is None or flag in keywords}
-    return tuple(sorted(each.flags - had)), tuple(sorted(shown - each.flags))
+    return tuple(sorted(each.flags - had - {*doubt[0]})), tuple(sorted(shown - each.flags - {*doubt[1]}))
 
 
 def _save(box: BoxRow, each: Found, token: Token) -> Save:

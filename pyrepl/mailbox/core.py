@@ -17,6 +17,7 @@ from pyrepl.mailbox.answers import Ok
 from pyrepl.mailbox.causal import Causal, Waiting
 from pyrepl.mailbox.clashes import are_two, ops_apart
 from pyrepl.mailbox.codec import UNTAGGED
+from pyrepl.mailbox.doubts import Doubts
 from pyrepl.mailbox.journal_ops import Journal, by_guid
 from pyrepl.mailbox.merging import NO_TEXT, Crossed, Effects, Merger, Text, Texts
 from pyrepl.mailbox.recovery import moved, works_at_start
@@ -91,6 +92,7 @@ class Core:
         self.causal: Final = Causal(rows.held())
         self.journal: Final = Journal(rows, self.causal, self.origin)
         self.merger: Final = Merger(rows, self.origin)
+        self.doubts: Final = Doubts(rows)
         self.peers: Final = {peer: Peer(peer) for peer in peers}
         self.unsettled: Final[set[str]] = set()
         """Mailboxes with messages that need another UID."""
@@ -240,6 +242,8 @@ class Core:
                 self.pass_uids(box, uid)
             for store in recovery.stores:
                 self.adopt_flags([store])
+            for guid, changes in recovery.doubts.items():
+                self.doubts.add(guid, changes)
 
     def sends(self) -> list[Send]:
         out, self._sends = self._sends, []

@@ -3,12 +3,12 @@
 Keywords are compared as IMAP does, whatever their case. A flag that the store cannot show (there are letters for 26
 keywords) is not removed when it is not seen.
 
-Not here: whose change it was (recovery.py).
+Not here: whose change it was (recovery.py), and what becomes of very many (doubts.py).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, TypeAlias, final
 
 from pyrepl.mailbox.portions import portions
@@ -19,6 +19,7 @@ GUARD: Final = 100
 the files lost."""
 Change: TypeAlias = tuple[tuple[str, ...], tuple[str, ...]]
 """Flags that were added, and that were removed; ascending."""
+NO_CHANGE: Final[Change] = ((), ())
 
 
 @final
@@ -45,10 +46,19 @@ class FlagChanges:
         return len(self.rows) > GUARD and 2 * len(self.rows) > messages
 
     def parts(self) -> Iterator[tuple[Change, tuple[str, ...]]]:
-        """Each change, and the messages, in parts that an op may name."""
-        for change, guids in sorted(self._guids.items()):
-            for part in portions(guids):
-                yield change, tuple(part)
+        """As `in_parts`."""
+        return in_parts(self._guids)
+
+    def by_message(self) -> dict[str, Change]:
+        """GUID -> what was changed."""
+        return {guid: change for change, guids in self._guids.items() for guid in guids}
 
     def _is_carried(self, flag: str) -> bool:
         return self._carried is None or flag.lower() in self._carried
+
+
+def in_parts(guids: Mapping[Change, Sequence[str]]) -> Iterator[tuple[Change, tuple[str, ...]]]:
+    """Each change, and its messages, in parts that an op may name."""
+    for change, named in sorted(guids.items()):
+        for part in portions(named):
+            yield change, tuple(part)

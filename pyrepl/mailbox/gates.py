@@ -480,7 +480,9 @@ class Gates:
         named = {message for at, message in self._core.missing if at == box.guid}
         named |= self._core.merger.kept.get(box.guid, {}).keys()
         awaited = frozenset(message for message in named if self._is_awaited(box.guid, message))
-        differs = difference(self._core.rows, box, found, token_found, guard, awaited)
+        doubts = self._core.doubts
+        doubts.review(box.guid, ((each.guid, each.flags) for each in found.messages))
+        differs = difference(self._core.rows, box, found, token_found, guard, awaited, doubts.of(box.guid))
         self._awaiting.pop(gate.box, None)
         if awaited:
             self._awaiting[gate.box] = awaited

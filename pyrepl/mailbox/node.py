@@ -172,6 +172,21 @@ class Node:
         self.renewing.renew(client, tag, box, now)
         self._finish(now)
 
+    def allow(self, box: BoxRow, now: float) -> None:
+        """An operator says that a mail program did what may have been an accident: expunged messages, changed flags, or
+        deleted the mailbox."""
+        self.core.adopt_flags(self.core.doubts.allowed(box))
+        if self.gates is not None and self.folders is not None:
+            self.gates.allow(box.guid, now)
+            self.folders.allow(box.guid, now)
+        self._finish(now)
+
+    def deny_flags(self, box: BoxRow, now: float) -> None:
+        """An operator says that nobody changed the flags that are in doubt."""
+        for work in self.core.doubts.denied(box):
+            self.core.want(work)
+        self._finish(now)
+
     def join_all(self, users: Iterable[str], now: float) -> None:
         """Have these users' mailboxes joined, some at a time; of a node whose store has gates."""
         assert self.joins is not None

@@ -19,7 +19,7 @@ unmounted disk, a new database beside full Maildirs), and must neither remove ma
 | another name, another subscription | so | as the rows say; with gates a mail program did it (folders.py) |
 | other flags, and a work of ours was changing just these | so | as the rows say |
 | other flags | so | a mail program changed them while we were away: they are changed everywhere |
-| other flags of very many messages | so | an accident, perhaps: told, and nothing is done |
+| other flags of very many messages | so | an accident, perhaps: told, and nothing is done until an operator says so |
 """
 
 from __future__ import annotations
@@ -67,6 +67,8 @@ class Recovery(NamedTuple):
     """Messages that the store has moved, in the order of their UIDs."""
     aside: list[MessageRow]
     """Messages that are aside in the store, and cannot have their UID any more."""
+    doubts: dict[str, FlagChanges]
+    """Mailbox -> what very many messages have otherwise."""
 
 
 def works_at_start(
@@ -74,7 +76,7 @@ def works_at_start(
 ) -> Recovery:
     """`stored`: GUID -> mailbox, of one user whose Maildir is there; `origin` is our name in dots. `has_gates`: what
     was made, renamed, deleted and subscribed is left to whoever compares folders."""
-    found = Recovery([], {}, [], {}, {}, [], [], [])
+    found = Recovery([], {}, [], {}, {}, [], [], [], {})
     held = rows.held()
     stored = {guid: _without_committed(rows, user, origin, there, held) for guid, there in stored.items()}
     shown = view(rows, user)
@@ -232,6 +234,7 @@ def _settled(user: str, row: MessageRow, has: Stored, unsure: Unsure | None, fou
 def _compare_flags(box: BoxRow, there: StoredBox, changes: FlagChanges, found: Recovery) -> None:
     """Other flags than the rows say: a mail program's, or an accident."""
     if changes.are_many(len(there.messages)):
+        found.doubts[box.guid] = changes
         found.notices.append(Notice("flags_differ", f"{box.user} {there.name} {len(changes.rows)}"))
     else:
         for (add, remove), guids in changes.parts():

@@ -1629,8 +1629,10 @@ class MailboxExpungeGuard(MailboxNotice):
 class MailboxFlagsDiffer(MailboxNotice):
     LEVEL: ClassVar[Level] = Level.WARNING
     TEXT: ClassVar[str] = (
-        "Mailboxes: flags_differ {about}: so many messages have other flags in the Maildir than this node"
-        " knows. That may be an accident, and nothing is done"
+        "Mailboxes: flags_differ {about}: so many messages have other flags in the Maildir than this node knows. Its"
+        " clients see those of the Maildir, and no other node hears of them, as it may be an accident: letters that a"
+        " copy of the files lost. If it is one say MAILBOX DENY, and the Maildir gets the flags that this node knows;"
+        " if mail programs changed them say MAILBOX ALLOW"
     )
 
 

@@ -57,6 +57,45 @@ def test_messages_that_are_missing_are_expunged_when_the_operator_says_so(lab: L
     assert len(cluster.wait_equal()) == 1
 
 
+@pytest.mark.parametrize("gate", ["off", "on"])
+def test_flags_that_very_many_messages_lost_are_put_back_or_lost_as_the_operator_says(lab: Lab, gate: str) -> None:
+    count, gates = 110, {"mailbox-gate": gate}
+    cluster = MailboxCluster(lab, "ab")
+    cluster.start("a", "b", **gates)
+    mail = cluster.client("a")
+    mail.create(USER, "INBOX")
+    mail.append_all(USER, "INBOX", [Message(b"mail %d" % number, ("\\Seen",)) for number in range(count)])
+    mail.check()
+    cluster.wait_equal()
+    folder = cluster.folder("b") / "mail" / USER
+
+    def seen(name: str) -> int:
+        return sum("S" in letters for letters, _ in cluster.view(name).values())
+
+    def lose_letters() -> Node:
+        cluster.nodes["b"].terminate()
+        for path in (folder / "cur").iterdir():
+            path.rename(path.with_name(path.name.removesuffix("S")))
+        cluster.start("b", **gates)
+        cluster.nodes["b"].wait_log(f"flags_differ alice INBOX {count}: so many messages have other flags")
+        cluster.client("b").check()
+        if gate == "on":
+            wait_until("the gate is shut", lambda: (folder / "dovecot-uidlist.lock").exists())
+        mail.store(USER, "INBOX", [1], add=["\\Flagged"])
+        mail.store(USER, "INBOX", [1], remove=["\\Flagged"])
+        mail.check()
+        assert seen("a") == count and seen("b") == 0
+        return cluster.nodes["b"]
+
+    b = lose_letters()
+    assert said(b, "DENY", USER, "INBOX") == "OK"
+    assert len(cluster.wait_equal()) == count and seen("b") == count
+    with pytest.raises(ErrorReply, match="no flags are in doubt there"):
+        said(b, "DENY", USER, "INBOX")
+    assert said(lose_letters(), "ALLOW", USER, "INBOX") == "OK"
+    assert len(cluster.wait_equal()) == count and seen("a") == 0
+
+
 def test_a_mailbox_gets_a_new_uidvalidity(lab: Lab) -> None:
     cluster, mail = filled(lab)
     mail.create(USER, "Work")

@@ -23,7 +23,7 @@ OURS = {f"streams.{word}" for word in ("reserve", "complete", "abort", "append",
     f"mailbox{word}"
     for word in (
         *("", "|status", "|info", "|master", "|check", "|root", "|help"),
-        *("|allow", "|renew", "|join", "|leave", "|users", "|messages", "|scrub", "|resync"),
+        *("|allow", "|deny", "|renew", "|join", "|leave", "|users", "|messages", "|scrub", "|resync"),
     )
 }
 """Commands that no real server has."""

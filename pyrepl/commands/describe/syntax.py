@@ -431,6 +431,7 @@ SYNTAX: Final[dict[str, str]] = {
     "MAILBOX|CHECK": "[user]",
     "MAILBOX|ROOT": "FORCE",
     "MAILBOX|ALLOW": "user mailbox",
+    "MAILBOX|DENY": "user mailbox",
     "MAILBOX|RENEW": "user mailbox",
     "MAILBOX|JOIN": "user",
     "MAILBOX|LEAVE": "[FORCE]",

@@ -348,6 +348,7 @@ class MailboxQuestion(enum.Enum):
     CHECK = "check"
     FORCE = "force"
     ALLOW = "allow"
+    DENY = "deny"
     RENEW = "renew"
     JOIN = "join"
     LEAVE = "leave"
@@ -363,9 +364,9 @@ class AskMailboxes(Effect):
     """MAILBOX: a question about the mailboxes that this node keeps with others; always answered later.
 
     STATUS: a map. INFO of `user`, and of `box` if it is not empty: an array of maps. MASTER: the node that gives out
-    UIDs in `box`. CHECK: +OK when all is everywhere, `-ERR` after 5 s. FORCE: +OK, this node is the root. ALLOW, RENEW,
-    JOIN, LEAVE, SCRUB: +OK. USERS: an array of names. MESSAGES: an array of maps, at most `count` of those in `box`
-    behind the UID `after`. RESYNC: a map.
+    UIDs in `box`. CHECK: +OK when all is everywhere, `-ERR` after 5 s. FORCE: +OK, this node is the root. ALLOW, DENY,
+    RENEW, JOIN, LEAVE, SCRUB: +OK. USERS: an array of names. MESSAGES: an array of maps, at most `count` of those in
+    `box` behind the UID `after`. RESYNC: a map.
     """
 
     question: MailboxQuestion

@@ -63,8 +63,14 @@ def mailbox_root(call: Call, force: bytes) -> AskMailboxes:
 
 @command("MAILBOX|ALLOW", arity=4, flags=_FLAGS, group="server", since=_SINCE)
 def mailbox_allow(call: Call, user: bytes, box: bytes) -> AskMailboxes:
-    """Take messages for expunged that are missing from a Maildir, however many (expunge_guard in the log)"""
+    """Take it for done by a mail program that messages are missing, or have other flags, however many they are"""
     return AskMailboxes(MailboxQuestion.ALLOW, _text(user), _text(box))
+
+
+@command("MAILBOX|DENY", arity=4, flags=_FLAGS, group="server", since=_SINCE)
+def mailbox_deny(call: Call, user: bytes, box: bytes) -> AskMailboxes:
+    """Give messages back the flags that this node knows, where very many had others at its start (flags_differ)"""
+    return AskMailboxes(MailboxQuestion.DENY, _text(user), _text(box))
 
 
 @command("MAILBOX|RENEW", arity=4, flags=_FLAGS, group="server", since=_SINCE)
@@ -131,7 +137,10 @@ def mailbox_help(call: Call) -> list[Simple]:
         "ROOT FORCE",
         "    Make this node the root without a majority: only when the others are dead.",
         "ALLOW <user> <mailbox>",
-        "    Messages that are missing from the Maildir were expunged, however many they are.",
+        "    Messages that are missing from the Maildir were expunged, however many they are; and flags that very many",
+        "    messages had otherwise at the start were changed.",
+        "DENY <user> <mailbox>",
+        "    Such flags were not changed: the Maildir gets those that this node knows.",
         "RENEW <user> <mailbox>",
         "    Give the mailbox a new UIDVALIDITY, and its messages UIDs from 1 on.",
         "JOIN <user> | *",

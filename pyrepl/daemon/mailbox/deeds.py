@@ -164,6 +164,8 @@ class MailboxDeeds:
                 return _messages(node, effect)
             if question is MailboxQuestion.ALLOW:
                 return _allow(node, effect, now)
+            if question is MailboxQuestion.DENY:
+                return _deny(node, effect, now)
             if question is MailboxQuestion.SCRUB:
                 return _scrub(node, by_doveadm=self._conf.is_kept_by_doveadm)
             if question in (MailboxQuestion.LEAVE, MailboxQuestion.LEAVE_FORCE):
@@ -344,11 +346,18 @@ def _messages(node: Node, effect: AskMailboxes) -> Reply:
 
 
 def _allow(node: Node, effect: AskMailboxes, now: float) -> Reply:
-    if node.gates is None or node.folders is None:
-        raise CommandError("ERR without mailbox-gate on no missing message is taken for expunged: put its file back")
     box = _one(node, effect)
-    node.gates.allow(box.guid, now)
-    node.folders.allow(box.guid, now)
+    if node.gates is None and not node.core.doubts.of(box.guid):
+        raise CommandError("ERR without mailbox-gate on no missing message is taken for expunged: put its file back")
+    node.allow(box, now)
+    return OK
+
+
+def _deny(node: Node, effect: AskMailboxes, now: float) -> Reply:
+    box = _one(node, effect)
+    if not node.core.doubts.of(box.guid):
+        raise CommandError("ERR no flags are in doubt there: where they are, the log says flags_differ at the start")
+    node.deny_flags(box, now)
     return OK
 
 

@@ -98,6 +98,18 @@ def test_flags_are_compared_with_the_row_and_told_as_changes() -> None:
     ]
 
 
+def test_flags_in_doubt_are_not_compared() -> None:
+    rig = Rig()
+    rig.do(*(rig.save(f"G{uid}", uid, "\\Seen") for uid in (1, 2)))
+    found = FoundBox((as_found(1, "\\Flagged", "\\Draft"), as_found(2)))
+    doubts = {"G1": (("\\Draft",), ("\\Seen",))}
+    stores = difference(rig.core.rows, rig.box, found, TOKEN, 100, doubts=doubts).stores
+    assert [(op.guids, op.add, op.remove) for op in stores] == [
+        (("G2",), (), ("\\Seen",)),
+        (("G1",), ("\\Flagged",), ()),
+    ]
+
+
 def test_a_keyword_that_no_file_can_show_was_not_removed() -> None:
     rig = Rig()
     rig.do(rig.save("G1", 1, "27th"))

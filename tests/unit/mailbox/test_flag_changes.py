@@ -34,3 +34,4 @@ def test_many_are_an_accident_and_parts_are_small() -> None:
         changes.note(row(number), ("\\Seen",))
         assert changes.are_many(number + 1) == (number + 1 > GUARD) and not changes.are_many(10_000)
     assert [len(guids) for _, guids in changes.parts()] == [MOST_IN_OP, 1]
+    assert len(found := changes.by_message()) == MOST_IN_OP + 1 and found["G0000"] == (("\\Seen",), ())

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from pyrepl.mailbox.compare import Found, FoundBox
 from pyrepl.mailbox.core import Missing
+from pyrepl.mailbox.flag_changes import GUARD as FLAGS_GUARD
 from pyrepl.mailbox.gate_states import HELD_S, GateResult, GateState, GateWork, Seen
 from pyrepl.mailbox.gates import BUSY_S, CLIENT, ENTER_S, IDLE_S, MOST_WHOLE, RETRY_S
 from pyrepl.mailbox.sending import Notice
-from pyrepl.mailbox.store import Ended, MakeBox, MoveMessage, Outcome, RemoveBox, Result, Stored
+from pyrepl.mailbox.store import Ended, MakeBox, MoveMessage, Outcome, RemoveBox, Result, Stored, StoredBox
 from pyrepl.mailbox.uids import NO_UID
 from pyrepl.mailbox.verbs import Check, Create, Delete, Expunge, Renumber, Save, Store
 from pyrepl.mailbox.words import APART, Box, Dot
@@ -281,6 +282,33 @@ def test_an_accident_expunges_nothing_until_it_is_allowed() -> None:
     rig.gates.allow(GUID, rig.now)
     rig.settle()
     assert rig.messages() == {1: "G1"}
+
+
+def test_flags_that_very_many_lost_before_the_start_are_lost_when_it_is_allowed() -> None:
+    rig = Rig()
+    count = FLAGS_GUARD + 1
+    rig.see(READS)
+    rig.found = FoundBox(tuple(Found(uid, f"G{uid}", frozenset({"\\Seen"}), TEXT) for uid in range(1, count + 1)))
+    rig.see(RELEASED)
+
+    def seen() -> int:
+        return sum("\\Seen" in row.set_flags() for row in rig.node.core.rows.messages(GUID))
+
+    assert seen() == count
+    rig.restart()
+    messages = {f"G{uid}": Stored(uid, ()) for uid in range(1, count + 1)}
+    rig.node.core.recover({"alice": {GUID: StoredBox("INBOX", False, messages, next_uid=count + 1)}})
+    rig.found = mail(*range(1, count + 1))
+    rig.settle()
+    rig.see(READS)
+    rig.see(RELEASED)
+    assert seen() == count and Notice("flags_differ", f"alice INBOX {count}") in rig.notices
+    rig.found = FoundBox((Found(1, "G1", frozenset({"\\Seen"}), TEXT), *rig.found.messages[1:]))
+    rig.see(RELEASED)
+    [box] = rig.rows.boxes("alice")
+    rig.node.allow(box, rig.now)
+    rig.settle()
+    assert seen() == 1, "the letter that was put back by hand stays"
 
 
 def test_a_mailbox_that_goes_leaves_no_lock_behind() -> None:

@@ -204,6 +204,7 @@ def test_flags_that_very_many_messages_lost_are_an_accident() -> None:
     found = works_at_start(made, "alice", "a", {"g1": StoredBox("INBOX", False, messages)})
     assert (found.works, found.stores) == ([], [])
     assert found.notices == [Notice("flags_differ", f"alice INBOX {2 * GUARD + 1}")]
+    assert found.doubts["g1"].by_message()["G10"] == ((), ("\\Seen",))
 
 
 def test_a_message_that_our_work_moved_before_the_crash_moves_everywhere() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
 import pytest
@@ -82,6 +83,7 @@ def test_a_word_without_a_line_is_said_all_the_same() -> None:
 
 def test_what_to_do_is_said() -> None:
     assert "MAILBOX ALLOW" in NOTICES["expunge_guard"].TEXT
+    assert {"MAILBOX ALLOW", "MAILBOX DENY"} <= set(re.findall("MAILBOX [A-Z]+", NOTICES["flags_differ"].TEXT))
     assert "MAILBOX RENEW" in NOTICES["uids_run_out"].TEXT
 
 
