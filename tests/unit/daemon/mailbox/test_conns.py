@@ -102,6 +102,7 @@ async def test_s2_two_nodes_say_and_hear_all_by_one_connection(tmp_path: Path) -
         assert len(called) == len(calls) == 3, "one for each two of three nodes"
 
 
+@in_loop
 async def test_why_a_link_does_not_come_about_is_told_once_until_it_does(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
