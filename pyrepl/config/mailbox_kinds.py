@@ -52,7 +52,7 @@ class MailboxMembers(Kind[tuple[MailboxMember, ...]]):
 
 @final
 class MailboxPatterns(Kind[tuple[str, ...]]):
-    """Words like `alice`, `*/Trash` or `bob/Lists/*`. An empty word means none."""
+    """Words like `alice`, `*/Trash` or `*/[Gmail]/*`; only `*` and `?` stand for others. An empty word means none."""
 
     many_words = True
 

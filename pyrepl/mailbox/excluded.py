@@ -1,8 +1,8 @@
 """Users and mailboxes that are not kept, as `mailbox-exclude` says: they are left to the mail programs of their node.
 
-A pattern is a user, or a user and a mailbox with `/` between them; `*` stands for any characters, `?` for one, and a
-name is compared as clients see it. What is kept already stays so, whatever it is called later, and so does what another
-node keeps.
+A pattern is a user, or a user and a mailbox with `/` between them; `*` stands for any characters, `?` for one, all else
+for itself (`[Gmail]`), and a name is compared as clients see it. What is kept already stays so, whatever it is called
+later, and so does what another node keeps.
 
 Not here: who asks (mail_side.py, folders.py, joins.py).
 """
@@ -21,7 +21,7 @@ class Excluded:
     """The patterns of one node."""
 
     def __init__(self, patterns: Iterable[str] = ()) -> None:
-        self._patterns: Final = tuple(pattern.partition("/") for pattern in patterns)
+        self._patterns: Final = tuple(_literal(pattern).partition("/") for pattern in patterns)
 
     def has_user(self, user: str) -> bool:
         """Is all that this user has left out?"""
@@ -32,6 +32,11 @@ class Excluded:
         return self.has_user(user) or any(
             fnmatchcase(user, whom) and fnmatchcase(name, which) for whom, _, which in self._patterns if which
         )
+
+
+def _literal(pattern: str) -> str:
+    """The pattern as fnmatch has it, to which a bracket begins a set of characters."""
+    return pattern.replace("[", "[[]")
 
 
 EVERYTHING: Final = Excluded()

@@ -26,6 +26,9 @@ from tests.simulation.mailbox.memory_rows import MemoryRows
         ("alice/Lists/*", "alice", "Lists/a/b", True),
         ("alice/Lists/*", "bob", "Lists/a", False),
         ("*@example.org", "bob@example.org", "INBOX", True),
+        ("*/[Gmail]/*", "alice", "[Gmail]/All", True),
+        ("*/[Gmail]/*", "alice", "G/All", False),
+        ("*/[!a]]?", "alice", "[!a]]x", True),
     ],
 )
 def test_patterns(pattern: str, user: str, name: str, is_out: bool) -> None:
