@@ -63,6 +63,8 @@ def load(settings: Settings, lines: Iterable[Line]) -> Loaded:
             _load_row(settings, row, line, loaded)
         else:
             _load_other(settings, line, loaded)
+    reasons = {name: why_without_effect(settings, name) for name in sorted(loaded.seen)}
+    loaded.inert.update({name: why for name, why in reasons.items() if why is not None})
     return loaded
 
 
@@ -72,11 +74,6 @@ def _load_row(settings: Settings, row: Directive[object], line: Line, loaded: Lo
     except ConfigError as error:
         raise ConfigError(f"{line.where}: {_shown(row, line)}: {error}") from None
     loaded.seen.add(row.name)
-    why = why_without_effect(settings, row.name)
-    if why is not None:
-        loaded.inert[row.name] = why
-    else:
-        loaded.inert.pop(row.name, None)
 
 
 def _load_other(settings: Settings, line: Line, loaded: Loaded) -> None:

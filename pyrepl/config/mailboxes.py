@@ -186,7 +186,7 @@ class Mailboxes:
         MailboxPatterns(),
         (),
         "Users, or mailboxes as user/mailbox, that are left to the mail programs of this node, with * and ?"
-        " as in */Trash; the same on all nodes. A mailbox that is kept already goes on being kept.",
+        " as in */Trash or */[Gmail]/*; the same on all nodes. A mailbox that is kept already goes on being kept.",
         mutable=False,
     )
     mailbox_workers = Directive(
@@ -212,7 +212,11 @@ class Mailboxes:
         "Bytes a second at which stored messages are read again each day and compared with their checksums; what is"
         " damaged is fetched from another node. 0: only when MAILBOX SCRUB asks for it.",
     )
-    mailbox_maxclients = Directive(Integer(1, 2**31 - 1), 1000, "Mail processes at once; more are refused.")
+    mailbox_maxclients = Directive(
+        Integer(1, 2**31 - 1),
+        1000,
+        "Mail processes at once; more are refused. As many connections to mailbox-lmtp-port, besides.",
+    )
     mailbox_line_limit = Directive(
         Memory(64 * KB, 64 * MB), 64 * KB, "Close a connection that sends a longer line, in bytes.", mutable=False
     )

@@ -6,7 +6,7 @@ The rows are in directives.py; reading a configuration is in loading.py, writing
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, final
+from typing import Any, Final, final
 
 from pyrepl.config.accepted import ACCEPTED, DEFAULTS, REFUSED, is_off
 from pyrepl.config.directive import Directive
@@ -133,12 +133,20 @@ class Settings(Directives):
         return other
 
 
+_OF_MAILBOXES: Final = ("mailbox-", "tls-mailbox")
+"""How the names of directives begin that say something of mailboxes."""
+
+
 def why_without_effect(settings: Settings, name: str) -> str | None:
     """Why what a directive is set to now has no effect; None if it has one, or is the default."""
     row = find(name)
     if row is None:
         return ACCEPTED.get(name.lower())
-    return row.inert if row.inert and settings.value_of(row) != row.default else None
+    if settings.value_of(row) == row.default:
+        return None
+    if row.name.startswith(_OF_MAILBOXES) and not settings.mailbox_port:
+        return "it needs mailbox-port, without which this node keeps no mailboxes"
+    return row.inert or None
 
 
 def is_known(name: str) -> bool:

@@ -6,6 +6,7 @@ Not here: the directives themselves (pyrepl.config.mailboxes).
 from __future__ import annotations
 
 import shlex
+import shutil
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -80,8 +81,11 @@ def configured(settings: Settings, jitter: float) -> Configured:
         settings.mailbox_gap,
     )
     talk = TalkOptions(settings.mailbox_line_limit, settings.mailbox_text_limit, settings.mailbox_output_buffer_limit)
-    by_doveadm = settings.mailbox_store == "doveadm" and not addresses[name].is_witness
-    place = None if addresses[name].is_witness or by_doveadm else _place(settings)
+    is_witness = addresses[name].is_witness
+    if is_witness and settings.mailbox_lmtp_port:
+        raise ConfigError("mailbox-lmtp-port: a witness takes no mail: set it to 0")
+    by_doveadm = settings.mailbox_store == "doveadm" and not is_witness
+    place = None if is_witness or by_doveadm else _place(settings)
     has_gates = settings.mailbox_gate == "on" and place is not None
     if by_doveadm:
         check_doveadm(settings)
@@ -94,7 +98,7 @@ def configured(settings: Settings, jitter: float) -> Configured:
         exclude=settings.mailbox_exclude,
         gates=_orphaned(settings, members, name) if has_gates else None,
         lmtp=_backend(settings, has_gates) if settings.mailbox_lmtp_port else None,
-        doveadm=() if addresses[name].is_witness else _doveadm(settings, has_gates or by_doveadm),
+        doveadm=() if is_witness else _doveadm(settings, has_gates or by_doveadm),
         is_kept_by_doveadm=by_doveadm,
     )
 
@@ -106,6 +110,11 @@ def _doveadm(settings: Settings, has_gates: bool) -> tuple[str, ...]:
         raise ConfigError(f"mailbox-doveadm: {error}") from None
     if words and not has_gates:
         raise ConfigError("mailbox-doveadm needs mailbox-gate on, as there is no Dovecot without")
+    if words and shutil.which(words[0]) is None:
+        raise ConfigError(
+            f"mailbox-doveadm {words[0]}: there is no program of this name that may be run: say where the doveadm of"
+            " this node's Dovecot is, or install it"
+        )
     return words
 
 

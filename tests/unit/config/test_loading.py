@@ -98,6 +98,13 @@ def test_one_notice_for_all_that_has_no_effect() -> None:
     assert settings.get("activerehashing") == b"no"
 
 
+def test_what_is_said_of_mailboxes_has_no_effect_without_their_port() -> None:
+    text = b"mailbox-gate on\nmailbox-lmtp-port 2424\nmailbox-tenure 20\n"
+    why = "(it needs mailbox-port, without which this node keeps no mailboxes)"
+    assert loaded(text)[1].notice() == f"Configuration: without effect: mailbox-gate, mailbox-lmtp-port {why}"
+    assert loaded(text + b"mailbox-port 7390")[1].notice() is None
+
+
 def test_what_has_no_effect_at_its_default_needs_no_notice() -> None:
     assert loaded(b"maxmemory 1gb\nmaxmemory 0\nappendonly no\nnotify-keyspace-events ''")[1].notice() is None
 

@@ -12,7 +12,8 @@ from pyrepl.daemon.mailbox.configured import configured
 from pyrepl.errors import ConfigError
 from tests.unit.daemon.mailbox.mail_rig import members, settings_of
 
-BY_DOVEADM = {"mailbox_store": "doveadm", "mailbox_doveadm": "doveadm"}
+BY_DOVEADM = {"mailbox_store": "doveadm", "mailbox_doveadm": "sh"}
+"""What it does is not asked here."""
 
 
 def made(folder: Path, name: str = "b", **more: Any) -> Settings:
@@ -32,6 +33,11 @@ def test_a_witness_has_no_maildirs(tmp_path: Path) -> None:
     assert conf.place is None and conf.to_call == ("a", "b")
 
 
+def test_a_witness_takes_no_mail(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="mailbox-lmtp-port: a witness takes no mail"):
+        configured(made(tmp_path, "w", mailbox_gate="on", mailbox_lmtp_port=24, mailbox_lmtp_backend="/x"), 0.0)
+
+
 @pytest.mark.parametrize(
     ("wrong", "why"),
     [
@@ -42,6 +48,7 @@ def test_a_witness_has_no_maildirs(tmp_path: Path) -> None:
         ({"mailbox_maildir": "/var/mail"}, "mailbox-maildir"),
         ({"mailbox_doveadm": "doveadm"}, "mailbox-doveadm needs mailbox-gate on"),
         ({"mailbox_doveadm": "'doveadm", "mailbox_gate": "on"}, "mailbox-doveadm: No closing quotation"),
+        ({"mailbox_doveadm": "/nonexistent -c x", "mailbox_gate": "on"}, "mailbox-doveadm /nonexistent: there is no"),
         ({"mailbox_store": "doveadm"}, "mailbox-store doveadm needs mailbox-doveadm"),
         ({**BY_DOVEADM, "mailbox_gate": "on"}, "mailbox-store doveadm has no gates"),
         ({**BY_DOVEADM, "mailbox_apart": "refuse"}, "mailbox-store doveadm cannot keep a Dovecot from taking mail"),
@@ -72,14 +79,14 @@ def test_where_a_dovecot_takes_mail(tmp_path: Path, stated: str, backend: str | 
 
 
 def test_doveadm_and_its_options(tmp_path: Path) -> None:
-    settings = made(tmp_path, mailbox_gate="on", mailbox_doveadm="/usr/bin/doveadm -c '/etc/my conf'")
-    assert configured(settings, 0.0).doveadm == ("/usr/bin/doveadm", "-c", "/etc/my conf")
+    settings = made(tmp_path, mailbox_gate="on", mailbox_doveadm="/bin/sh -c '/etc/my conf'")
+    assert configured(settings, 0.0).doveadm == ("/bin/sh", "-c", "/etc/my conf")
 
 
 def test_mail_that_is_kept_by_doveadm(tmp_path: Path) -> None:
     conf = configured(made(tmp_path, mailbox_maildir="", **BY_DOVEADM), 0.0)
     assert conf.is_kept_by_doveadm and conf.place is None and conf.gates is None
-    assert conf.doveadm == ("doveadm",) and conf.expunge_guard == 100
+    assert conf.doveadm == ("sh",) and conf.expunge_guard == 100
     witness = configured(made(tmp_path, "w", **BY_DOVEADM), 0.0)
     assert not witness.is_kept_by_doveadm and witness.doveadm == () and witness.expunge_guard is None
     assert not configured(made(tmp_path), 0.0).is_kept_by_doveadm

@@ -219,7 +219,7 @@ async def test_what_cannot_begin_ends_the_node(tmp_path: Path) -> None:
 
 @in_loop
 async def test_what_the_store_cannot_do_is_refused_at_run_time_too(tmp_path: Path) -> None:
-    stated = settings_of(tmp_path, "a", members("ab"), mailbox_store="doveadm", mailbox_doveadm="doveadm")
+    stated = settings_of(tmp_path, "a", members("ab"), mailbox_store="doveadm", mailbox_doveadm="sh")
     made = App(Settings(dir=str(tmp_path), port=free_port(), **stated), None)
     [server] = [service for service in made.services if isinstance(service, room.MailboxServer)]
     server.settings_changed(())
