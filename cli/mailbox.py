@@ -42,11 +42,29 @@ def mailbox() -> None:
     show_default=True,
     help="Seconds to wait for the node.",
 )
+@click.option(
+    "--max-lag",
+    "most_lag_s",
+    type=click.FloatRange(0),
+    default=10.0,
+    show_default=True,
+    help="Seconds for which a change may wait for a member before that counts as trouble.",
+)
 @tls_options
 def status(
-    address: str, as_json: bool, user: str, password: str, timeout_s: float, tls: ssl.SSLContext | None
+    address: str,
+    as_json: bool,
+    user: str,
+    password: str,
+    timeout_s: float,
+    most_lag_s: float,
+    tls: ssl.SSLContext | None,
 ) -> NoReturn:
-    """Show how the members are, as the node with the Redis port HOST:PORT sees them."""
+    """Show how the members are, as the node with the Redis port HOST:PORT sees them.
+
+    Exit status 0: all is well; 1: the node sees no majority, a member is not linked or lags for longer than --max-lag,
+    or a user's mailboxes stand still; 2: the node cannot be asked.
+    """
     import asyncio
 
     from .asking import Unreachable, reply_of
@@ -61,7 +79,7 @@ def status(
         click.echo(f"{target.address}: {error}", err=True)
         sys.exit(UNREACHABLE)
     click.echo(json.dumps(found, indent=2) if as_json else _table(found))
-    sys.exit(TROUBLE if _is_in_trouble(found) else OK)
+    sys.exit(TROUBLE if _is_in_trouble(found, most_lag_s * 1000) else OK)
 
 
 @mailbox.command()
@@ -73,7 +91,7 @@ def status(
     type=click.FloatRange(0.05, 600),
     default=2.0,
     show_default=True,
-    help="Seconds to wait until all nodes have all changes.",
+    help="Seconds to wait until all nodes that can be reached have all changes.",
 )
 @click.option(
     "--login",
@@ -82,7 +100,10 @@ def status(
     " from there (mailbox-doveadm).",
 )
 def check(user: str, socket_path: str, timeout_s: float, login: bool) -> NoReturn:
-    """Wait until all nodes have all changes to the mailboxes of USER."""
+    """Wait until all nodes that can be reached have all changes to the mailboxes of USER.
+
+    Exit status 0: they have; 1: not in time, or the node refuses; 2: the node cannot be asked.
+    """
     from pyrepl.mailbox.client import MailboxClient, MailboxError
 
     try:
@@ -205,10 +226,11 @@ def _document(reply: Any) -> Any:
     return [_document(each) for each in reply] if isinstance(reply, list) else reply
 
 
-def _is_in_trouble(found: dict[str, Any]) -> bool:
+def _is_in_trouble(found: dict[str, Any], most_lag_ms: float) -> bool:
+    """Changes that are on their way are no trouble: a node that is in use always has some."""
     members = found["members"]
     return bool(found["apart"] or found["stopped"] or _why_closed(found)) or any(
-        each["link"] == "down" or each.get("lag-ops", 0) for each in members
+        each["link"] == "down" or each.get("lag-ms", 0) > most_lag_ms for each in members
     )
 
 

@@ -84,12 +84,18 @@ def test_all_is_in_order() -> None:
     ]
 
 
-@pytest.mark.parametrize("change", [{b"apart": 1}, {b"link": b"down"}, {b"lag-ops": 3}])
+@pytest.mark.parametrize("change", [{b"apart": 1}, {b"link": b"down"}, {b"lag-ops": 3, b"lag-ms": 10_001}])
 def test_something_is_wrong(change: dict[bytes, Any]) -> None:
     members = [STATUS[b"members"][0], STATUS[b"members"][1] | change, STATUS[b"members"][2]]
     result = asked(STATUS | change | {b"members": members}, "--json")
     assert result.exit_code == 1
     assert json.loads(result.output)["members"][1]["name"] == "b"
+
+
+def test_changes_that_are_on_their_way_are_no_trouble() -> None:
+    members = [STATUS[b"members"][0], STATUS[b"members"][1] | {b"lag-ops": 9, b"lag-ms": 2500}]
+    assert asked(STATUS | {b"members": members}).exit_code == 0
+    assert asked(STATUS | {b"members": members}, "--max-lag", "2").exit_code == 1
 
 
 def test_a_node_that_cannot_be_asked() -> None:
