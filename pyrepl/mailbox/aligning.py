@@ -100,6 +100,7 @@ class Aligning:
         self._gates: Final = gates
         self._clock: Final = clock
         self._looking: list[_Login] = []
+        self._checking: list[_Login] = []
         self._aligning: list[_Login] = []
         self._under_way: Final[dict[str, _Login]] = {}
         self._partly: Final[dict[str, int]] = {}
@@ -116,9 +117,11 @@ class Aligning:
         self._looking.append(login)
 
     def client_gone(self, client: str) -> None:
-        """What is under way is done all the same."""
-        self._looking = [login for login in self._looking if login.client != client]
-        self._aligning = [login for login in self._aligning if login.client != client]
+        """What is under way is done all the same. It comes too late for the session, which begins as it is."""
+        for waiting in (self._looking, self._checking, self._aligning):
+            for login in [login for login in waiting if login.client == client]:
+                waiting.remove(login)
+                self._core.note("not_aligned", f"{login.user}: who asked waited no longer")
 
     def tick(self, now: float) -> None:
         """Go on with those that can."""
@@ -130,6 +133,7 @@ class Aligning:
             if not login.boxes:
                 self._end(login, No(reason=Reason.FAILED, why=login.why) if login.why else Ok())
             elif now >= login.until:
+                self._core.note("not_aligned", f"{login.user}: it is not done after {ALIGN_S:.0f} s")
                 self._end(login, No(reason=Reason.TIMEOUT))
 
     def next_deadline(self) -> float:
@@ -139,11 +143,15 @@ class Aligning:
 
     def _check(self, login: _Login, now: float) -> None:
         def checked(is_whole: bool, now: float) -> None:
+            if login not in self._checking:
+                return
+            self._checking.remove(login)
             login.boxes = set(view(self._core.rows, login.user))
             login.is_whole = is_whole
             login.until = now + ALIGN_S
             self._aligning.append(login)
 
+        self._checking.append(login)
         self._checks.ask_then(login.user, now + CHECK_S, checked)
 
     def _end(self, login: _Login, answer: Ok | No) -> None:

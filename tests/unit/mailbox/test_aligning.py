@@ -7,6 +7,7 @@ import pytest
 from pyrepl.mailbox import aligning as room
 from pyrepl.mailbox.aligning import DRAFT, Aligned, Aligning, AlignOrder
 from pyrepl.mailbox.answers import No, Ok, Reason
+from pyrepl.mailbox.checks import CHECK_S
 from pyrepl.mailbox.compare import Found, FoundBox
 from pyrepl.mailbox.core import Peer
 from pyrepl.mailbox.gate_states import GateWork, Seen
@@ -57,6 +58,10 @@ class Alone:
     def tick(self) -> None:
         self.rig.node.tick(self.rig.now)
         self.answers += [reply.answer for reply in self.rig.node.core.replies() if reply.client == "m"]
+
+    def not_aligned(self) -> list[str]:
+        """What was noted of that since it was asked last."""
+        return [notice.about for notice in self.rig.node.core.notices() if notice.name == "not_aligned"]
 
     def aligned(self) -> int:
         return self.rig.rows.aligned(GUID)
@@ -155,6 +160,7 @@ def test_who_waits_too_long_is_told_so() -> None:
     one.rig.now += room.ALIGN_S
     one.tick()
     assert one.answers == [No(reason=Reason.TIMEOUT)]
+    assert one.not_aligned() == ["alice: it is not done after 60 s"]
     one.end(order)
     assert one.aligned() == order.upto
 
@@ -163,8 +169,32 @@ def test_who_is_gone_is_not_answered() -> None:
     one = Alone(1)
     [order] = one.login()
     one.rig.node.client_gone("m", one.rig.now)
+    assert one.not_aligned() == ["alice: who asked waited no longer"]
     one.end(order)
     assert one.answers == [] and one.aligned() == order.upto
+    one.rig.node.client_gone("m", one.rig.now)
+    assert one.not_aligned() == [], "once"
+
+
+def test_who_goes_while_others_are_asked_is_told_of_too() -> None:
+    one = Alone(1)
+    peer = one.rig.node.core.peers["b"] = Peer("b")
+    peer.is_up = True
+    assert one.login() == []
+    one.rig.node.client_gone("m", one.rig.now)
+    assert one.not_aligned() == ["alice: who asked waited no longer"]
+    one.rig.now += CHECK_S
+    one.tick()
+    assert one.orders() == [], "nobody waits for it"
+
+
+def test_who_was_answered_may_go() -> None:
+    one = Alone(1)
+    for order in one.login():
+        one.end(order)
+    assert one.answers == [Ok()]
+    one.rig.node.client_gone("m", one.rig.now)
+    assert one.not_aligned() == []
 
 
 def test_two_logins_share_what_is_done() -> None:
