@@ -1,4 +1,5 @@
-"""CHECK: a mail process waits until all that was done anywhere is here, and all that is here is everywhere.
+"""CHECK: a mail process waits until all that was done anywhere is here, and all that is here is everywhere, as far as
+members can be reached: mail programs must not wait for one that is off for days.
 
 Not here: how ops come to members that lack them (resync.py).
 

@@ -20,8 +20,8 @@ Not here: messages (gates.py, compare.py), and listing the folders (the daemon's
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
-from typing import Final, NamedTuple, final
+from collections.abc import Callable, Container, Sequence
+from typing import Final, NamedTuple, TypeAlias, final
 
 from pyrepl.mailbox.boxes import is_visible, view
 from pyrepl.mailbox.core import Core
@@ -39,6 +39,9 @@ LOOK_AGAIN_S: Final = 0.05
 RETRY_S: Final = 1.0
 """After so long what failed is tried again."""
 _NEVER: Final = float("inf")
+
+Listed: TypeAlias = Callable[[str], None]
+"""Told when a user's folders were listed, with "", or why they cannot be."""
 
 
 class FolderOrder(NamedTuple):
@@ -92,6 +95,7 @@ class _User:
         """The number of the last thing that the file system told, as gates count them."""
         self.why = ""
         self.unnamed: frozenset[str] = frozenset()
+        self.waiting: list[Listed] = []
 
 
 @final
@@ -124,10 +128,13 @@ class Folders:
     def _is_behind(self, user: str) -> bool:
         return self.is_busy(user) or self._gates.count_unlooked(user) > 0
 
-    def join(self, user: str, now: float) -> None:
+    def join(self, user: str, now: float, then: Listed | None = None) -> None:
         """An operator says that a user's mailboxes, which are on the disk, are kept from now on. A user whose folders
         cannot be listed is forgotten again."""
-        self._users.setdefault(user, _User()).at = now
+        state = self._users.setdefault(user, _User())
+        state.at = now
+        if then is not None:
+            state.waiting.append(then)
 
     def allow(self, box: str, now: float) -> None:
         """An operator says that a mailbox which is missing was deleted, whatever it held."""
@@ -183,17 +190,28 @@ class Folders:
         if result.is_busy:
             state.is_due_later, state.at = True, now + RETRY_S
             return
-        if result.found is None:
-            state.is_due_later, state.at = True, now + RETRY_S
-            self._tell(state, "folders_failed", f"{user}: {result.why}")
-            if not self._core.rows.boxes(user):
-                del self._users[user]
-            return
-        if view(self._core.rows, user) != state.shown:
+        if result.found is not None and view(self._core.rows, user) != state.shown:
             state.at = now
             return
-        self._tell_unnamed(user, state, result.found.unnamed)
-        there = {each.box: each for each in result.found.boxes}
+        waiting, state.waiting = state.waiting, []
+        if result.found is None:
+            self._failed(user, state, result.why, now)
+        else:
+            self._listed(user, state, result.found, now)
+        for then in waiting:
+            then(result.why)
+
+    def _failed(self, user: str, state: _User, why: str, now: float) -> None:
+        if self._core.rows.boxes(user):
+            state.is_due_later, state.at = True, now + RETRY_S
+            self._tell(state, "folders_failed", f"{user}: {why}")
+        else:
+            self._core.note("join_failed", f"{user}: {why}")
+            del self._users[user]
+
+    def _listed(self, user: str, state: _User, found: FoundFolders, now: float) -> None:
+        self._tell_unnamed(user, state, found.unnamed)
+        there = {each.box: each for each in found.boxes}
         self.allowed.difference_update(there)
         before, state.missing = state.missing, frozenset(view(self._core.rows, user).keys() - there.keys())
         if state.missing - before:
@@ -202,7 +220,7 @@ class Folders:
             self._tell(state, "folders_guard", f"{user} {len(state.missing)}")
         else:
             state.why = ""
-            self._adopt(user, there, result.found.subscribed)
+            self._adopt(user, there, found.subscribed)
 
     # What follows
 

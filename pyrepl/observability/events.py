@@ -1686,7 +1686,7 @@ class MailboxNotAligned(MailboxNotice):
     LEVEL: ClassVar[Level] = Level.WARNING
     TEXT: ClassVar[str] = (
         "Mailboxes: not_aligned {about}. A client that comes from another node may miss changes of flags until this"
-        " works: try what mailbox-doveadm says, as the user whom pyrepl runs as"
+        " works: try what mailbox-doveadm says, as the user whom pyrepl runs as, and see how long it takes"
     )
 
 
@@ -1810,7 +1810,19 @@ class MailboxUnited(MailboxNotice):
 
 @final
 class MailboxJoined(MailboxNotice):
-    TEXT: ClassVar[str] = "Mailboxes: joined {about}: all Maildirs that were found here are kept now"
+    TEXT: ClassVar[str] = (
+        "Mailboxes: joined {about}: MAILBOX JOIN * is done. MAILBOX STATUS names the users who failed: say MAILBOX JOIN"
+        " for each of them, which is answered with the reason"
+    )
+
+
+@final
+class MailboxJoinFailed(MailboxNotice):
+    LEVEL: ClassVar[Level] = Level.WARNING
+    TEXT: ClassVar[str] = (
+        "Mailboxes: join_failed {about}. The user's folders cannot be listed, so nothing of this user is kept. Mend"
+        " that, and say MAILBOX JOIN again"
+    )
 
 
 @final

@@ -47,7 +47,7 @@ def mailbox_master(call: Call, user: bytes, box: bytes) -> AskMailboxes:
 
 @command("MAILBOX|CHECK", arity=-2, flags=_FLAGS, group="server", since=_SINCE)
 def mailbox_check(call: Call, *user: bytes) -> AskMailboxes:
-    """Wait until all that was done anywhere is here, and all that is here is everywhere"""
+    """Wait until all that was done on nodes that can be reached is here, and all that is here is on them"""
     if len(user) > 1:
         raise syntax_error()
     return AskMailboxes(MailboxQuestion.CHECK, _text(user[0]) if user else "")
@@ -133,7 +133,8 @@ def mailbox_help(call: Call) -> list[Simple]:
         "MASTER <user> <mailbox>",
         "    Name the node that gives out UIDs in a mailbox, as far as this node knows.",
         "CHECK [<user>]",
-        "    Wait until all that was done anywhere is here, and all that is here is everywhere.",
+        "    Wait until all that was done on nodes that can be reached is here, and all that is here is on them.",
+        "    OK without <members>: these are not linked, so they were not asked.",
         "ROOT FORCE",
         "    Make this node the root without a majority: only when the others are dead.",
         "ALLOW <user> <mailbox>",
@@ -144,7 +145,8 @@ def mailbox_help(call: Call) -> list[Simple]:
         "RENEW <user> <mailbox>",
         "    Give the mailbox a new UIDVALIDITY, and its messages UIDs from 1 on.",
         "JOIN <user> | *",
-        "    Keep the mailboxes of a user from now on that are in the Maildir of this node already.",
+        "    Keep the mailboxes of a user from now on that are in the Maildir of this node already. Answered when its",
+        "    folders were listed.",
         "    Of two mailboxes of one name it makes one. *: all users who have a Maildir here, as STATUS shows.",
         "RESYNC <user> [<mailbox>]",
         "    Compare them with another node's now, and take what is missing here; answered with what differed.",

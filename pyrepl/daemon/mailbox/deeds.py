@@ -29,7 +29,7 @@ from pyrepl.mailbox.verbs import Check, Command
 from pyrepl.mailbox.words import box_name
 from pyrepl.node.mailboxes import MailboxMember
 from pyrepl.node.waits import WorkWait
-from pyrepl.resp.reply import OK, Reply
+from pyrepl.resp.reply import OK, Reply, Simple
 
 ALL_USERS: Final = "*"
 _HAS_LEFT: Final = CommandError(
@@ -89,8 +89,7 @@ class MailboxDeeds:
         if client_id not in self._clients.conns:
             raise CommandError("ERR MAILBOX needs a connection of its own")
         if question is MailboxQuestion.CHECK:
-            check = Check(user=effect.user)
-            self._conns.ask(f"check {client_id}", check, lambda answer: waits.finish(client_id, _checked(answer)))
+            self._check(client_id, effect.user)
         elif question is MailboxQuestion.RENEW:
             name = f"renew {client_id}"
             self._conns.ask_by(
@@ -104,7 +103,7 @@ class MailboxDeeds:
             name = f"join {client_id}"
             self._conns.ask_by(
                 name,
-                lambda node, now: _join(node, name, effect.user, now),
+                lambda node, now: _join(node, name, effect.user, now, self._stands_still(effect.user)),
                 lambda answer: waits.finish(client_id, _renewed(answer)),
             )
         elif effect.question is MailboxQuestion.RESYNC:
@@ -145,6 +144,24 @@ class MailboxDeeds:
             return question is not MailboxQuestion.ALLOW or now >= until or not self._is_allowing(effect.user)
 
         self._conns.in_round(lambda node, now: self._answer(node, effect, now), then, is_done)
+
+    def _check(self, client_id: int, user: str) -> None:
+        before = self._unlinked()
+        self._conns.ask(
+            f"check {client_id}",
+            Check(user=user),
+            lambda answer: self._clients.waits.finish(client_id, _checked(answer, before | self._unlinked())),
+        )
+
+    def _unlinked(self) -> set[str]:
+        """The members that keep mail and cannot be asked now."""
+        members = [each for each in self._figures.members if not self._conf.addresses[each.name].is_witness]
+        return {each.name for each in members if each.link == "down"}
+
+    def _stands_still(self, user: str) -> str:
+        """Why nothing is listed of this user's folders; "" if that can be done."""
+        standing = self._conns.keeping.driver.standing if self._conns.keeping is not None else {}
+        return f"{user}: {standing[user].reason}: see MAILBOX STATUS" if user in standing else ""
 
     def _is_allowing(self, user: str) -> bool:
         """Is anything of a user allowed that is not done yet?"""
@@ -239,7 +256,8 @@ class MailboxDeeds:
         for peer in node.core.peers.values():
             own = node.core.causal.held.get(node.core.origin, 0) - peer.held.get(node.core.origin, 0)
             if own > 0:
-                return f"of the changes that were made here {own} are not at {peer.name} yet: ask MAILBOX CHECK"
+                wait = "ask again in a moment" if peer.is_up else f"start {peer.name} and wait until it is linked"
+                return f"of the changes that were made here {own} are not at {peer.name} yet: {wait}"
         return None
 
     def _status(self, node: Node, now: float) -> Reply:
@@ -382,9 +400,16 @@ def _scrubbed(node: Node | None) -> Reply:
     }
 
 
-def _join(node: Node, name: str, user: str, now: float) -> None:
-    """In a round: it answers `name`."""
-    why = ""
+def _join(node: Node, name: str, user: str, now: float, stands_still: str) -> None:
+    """In a round: it answers `name`, as soon as the user's folders were listed. `stands_still`: why they cannot be."""
+
+    def listed(why: str) -> None:
+        if not why and not view(node.core.rows, user):
+            why = "no Dovecot has opened INBOX yet. It joins as soon as one does, while this node runs"
+        told = No(reason=Reason.NOBOX, why=f"no Maildir of {user} can be joined here: {why}")
+        node.core.reply(name, "1", told if why else Ok())
+
+    why = stands_still
     try:
         KINDS["User"].parse(user)
     except PeerError as error:
@@ -398,9 +423,10 @@ def _join(node: Node, name: str, user: str, now: float) -> None:
         why = f"{user} has mailboxes here already, and no two of one name: see MAILBOX INFO"
     elif not why and node.folders is None:
         why = "JOIN needs mailbox-gate on, as a Dovecot may be writing to the Maildir"
-    if not why and node.folders is not None:
-        node.folders.join(user, now)
-    node.core.reply(name, "1", No(reason=Reason.EXISTS, why=why) if why else Ok())
+    if why or node.folders is None:
+        node.core.reply(name, "1", No(reason=Reason.EXISTS, why=why))
+    else:
+        node.folders.join(user, now, listed)
 
 
 def _join_users(node: Node, users: list[str], now: float) -> Reply:
@@ -470,8 +496,12 @@ def _master(node: Node, box: BoxRow) -> str:
     return box.holder if is_of_epoch and box.holder else node.mastering.root.root
 
 
-def _checked(answer: Command) -> Reply:
-    return OK if isinstance(answer, Ok) else CommandError("ERR not everything is everywhere yet: ask MAILBOX STATUS")
+def _checked(answer: Command, unlinked: set[str]) -> Reply:
+    """`unlinked`: the members that were not asked, or not to the end."""
+    if not isinstance(answer, Ok):
+        return CommandError("ERR not everything is everywhere yet: ask MAILBOX STATUS")
+    who = ", ".join(sorted(unlinked))
+    return Simple(f"OK without {who}: not linked, so not asked".encode()) if who else OK
 
 
 def _renewed(answer: Command) -> Reply:

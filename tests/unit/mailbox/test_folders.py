@@ -268,22 +268,28 @@ def test_users_of_before_are_listed_at_the_start() -> None:
 
 def test_a_user_joins_with_the_folders_that_are_there() -> None:
     rig = Rig()
-    rig.folders.join("bob", rig.now)
+    heard: list[str] = []
+    rig.folders.join("bob", rig.now, heard.append)
     [order] = rig.orders()
     assert order == FolderOrder("bob", frozenset())
     found = (FoundFolder("INBOX", NEW, 9, has_mail=True), FoundFolder("Old", OTHER, 8))
     rig.folders.done(order, FolderResult(FoundFolders(found, frozenset({"Old"}))), rig.now)
-    assert view(rig.rows, "bob") == {NEW: ("INBOX", False), OTHER: ("Old", True)}
+    assert view(rig.rows, "bob") == {NEW: ("INBOX", False), OTHER: ("Old", True)} and heard == [""]
     box = rig.rows.box(NEW)
     assert box is not None and box.uidvalidity == 9
 
 
 def test_a_user_without_folders_is_forgotten_again() -> None:
     rig = Rig()
-    rig.folders.join("bob", rig.now)
+    heard: list[str] = []
+    rig.folders.join("bob", rig.now, heard.append)
+    [order] = rig.orders()
+    rig.folders.done(order, FolderResult(is_busy=True), rig.now)
+    assert heard == []
+    rig.now += RETRY_S
     [order] = rig.orders()
     rig.folders.done(order, FolderResult(why="bob has no cur"), rig.now)
-    assert rig.core.notices()[-1] == Notice("folders_failed", "bob: bob has no cur")
+    assert rig.core.notices()[-1] == Notice("join_failed", "bob: bob has no cur") and heard == ["bob has no cur"]
     rig.now += 10 * RETRY_S
     assert "bob" not in {each.user for each in rig.orders()}
 

@@ -118,3 +118,39 @@ async def test_what_cannot_be_done_says_what_to_do(tmp_path: Path) -> None:
         await until(lambda: nodes["a"].logged("a has left, and its Maildirs are ordinary ones"))
         assert (await asking.error("MAILBOX STATUS")).startswith("ERR this node has left")
         assert b"mailbox_ready:0" in await asking.say("INFO mailboxes")
+
+
+@in_loop
+async def test_check_says_who_was_not_asked_and_leave_what_to_wait_for(tmp_path: Path) -> None:
+    async with cluster(tmp_path, "abw") as nodes:
+        process = await MailProcess.of(tmp_path / "a")
+        await process.ask("CREATE alice INBOX")
+        asking = await nodes["a"].peer()
+        assert await asking.say("MAILBOX CHECK") == "OK"
+        await nodes["b"].stop()
+        await until(lambda: nodes["a"].logged("The connection with the mailbox node b at"))
+        await process.save("G1")
+        assert await asking.say("MAILBOX CHECK alice") == "OK without b: not linked, so not asked"
+        assert await process.ask("CHECK alice") == "OK", "programs are answered as ever"
+        said = await asking.error("MAILBOX LEAVE")
+        assert said.startswith("ERR of the changes that were made here ")
+        assert " not at b yet: start b and wait until it is linked; MAILBOX LEAVE FORCE leaves all the same" in said
+
+
+@in_loop
+async def test_join_is_answered_when_the_folders_are_listed(tmp_path: Path) -> None:
+    async with cluster(tmp_path, "a", mailbox_gate="on") as nodes:
+        await MailProcess.of(tmp_path / "a")
+        mail = tmp_path / "a" / "mail"
+        for user in ("alice", "bob"):
+            (mail / user / "cur").mkdir(parents=True)
+            (mail / user / "new").mkdir()
+        (mail / "alice" / "dovecot-uidlist").write_text(f"3 V7 N1 G{'a1' * 16}\n")
+        asking = await nodes["a"].peer()
+        said = await asking.error("MAILBOX JOIN alcie")
+        assert said.startswith("ERR no Maildir of alcie can be joined here: ") and f"{mail}/alcie" in said
+        assert nodes["a"].logged("Mailboxes: join_failed alcie: ")
+        assert "bob can be joined here: no Dovecot has opened INBOX yet" in await asking.error("MAILBOX JOIN bob")
+        assert await asking.say("MAILBOX JOIN alice") == "OK"
+        [box] = map(pairs, await asking.say("MAILBOX INFO alice"))
+        assert (box[b"name"], box[b"uidvalidity"]) == (b"INBOX", 7)
