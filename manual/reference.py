@@ -88,7 +88,7 @@ def log_lines() -> str:
 
 
 def _of_event(record: type[Event]) -> tuple[str, str]:
-    return code(record.TEXT), record.LEVEL.name.lower()
+    return code(record.sentence()), record.LEVEL.name.lower()
 
 
 def _below(kind: type[Event]) -> Iterable[type[Event]]:

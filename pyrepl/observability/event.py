@@ -51,9 +51,14 @@ class Event(Frozen):
         """The fields in their order of declaration."""
         return {name: getattr(self, name) for name in self.FIELDS}
 
+    @classmethod
+    def sentence(cls) -> str:
+        """All that the text log says, before the fields are put in."""
+        return cls.TEXT
+
     def text(self) -> str:
         """The sentence of the text log, one line."""
-        return one_line(self.TEXT.format_map(self.field_values()))
+        return one_line(self.sentence().format_map(self.field_values()))
 
 
 def snake_case(name: str) -> str:

@@ -1462,6 +1462,34 @@ class StreamClientRefused(Event):
     TEXT: ClassVar[str] = "Subscriber {client} {name} got an ERROR and was closed: {reason}"
 
 
+class MailboxWord(Event):
+    """What becomes of mailboxes, under a word of its own: the text log begins with it, `Mailboxes: WORD`, and the event
+    log has it as the cause of mailbox_noted. docs/mailbox-words.md is made of them all.
+
+    TEXT says what it means, and TO_DO, the end of the line, what an operator is to do about it; empty: nothing.
+    """
+
+    WORD: ClassVar[str] = ""
+    TO_DO: ClassVar[str] = ""
+
+    @classmethod
+    def word(cls) -> str:
+        return cls.WORD
+
+    @classmethod
+    def sentence(cls) -> str:
+        return f"Mailboxes: {cls.word()}. {cls.TEXT}{cls._advice()}"
+
+    @classmethod
+    def meaning(cls) -> str:
+        """What it means, without the word and what it is about."""
+        return cls.TEXT
+
+    @classmethod
+    def _advice(cls) -> str:
+        return f". {cls.TO_DO}" if cls.TO_DO else ""
+
+
 @final
 class MailboxPortOpened(Event):
     port: int
@@ -1478,11 +1506,13 @@ class MailboxLmtpOpened(Event):
 
 
 @final
-class MailboxLmtpUnreachable(Event):
+class MailboxLmtpUnreachable(MailboxWord):
     """The reason is told once, until it changes; each delivery tries it again."""
 
     backend: str
     reason: str
+    WORD: ClassVar[str] = "lmtp_unreachable"
+    TO_DO: ClassVar[str] = "Start that Dovecot, or mend mailbox-lmtp-backend"
     LEVEL: ClassVar[Level] = Level.WARNING
     TEXT: ClassVar[str] = (
         "The Dovecot at {backend} (mailbox-lmtp-backend) cannot be reached, so mail servers that deliver are told to"
@@ -1509,13 +1539,15 @@ class MailboxLinkUp(Event):
 
 
 @final
-class MailboxLinkInClear(Event):
+class MailboxLinkInClear(MailboxWord):
     node: str
     address: str
+    WORD: ClassVar[str] = "link_in_clear"
+    TO_DO: ClassVar[str] = "Set tls-mailbox yes on all members, or put the link into a tunnel"
     LEVEL: ClassVar[Level] = Level.WARNING
     TEXT: ClassVar[str] = (
         "The mailbox node {node} at {address} is in no private network, and what passes is not encrypted: who is on"
-        " the way can read all mail. Set tls-mailbox yes on all members, or put the link into a tunnel"
+        " the way can read all mail"
     )
 
 
@@ -1535,8 +1567,8 @@ class MailboxClientRefused(Event):
     TEXT: ClassVar[str] = "The connection of the mail process at {client} was closed: {reason}"
 
 
-class MailboxNotice(Event):
-    """What the machine of mailboxes noticed. It has a word of its own, by which TEXT begins: `Mailboxes: WORD {about}`.
+class MailboxNotice(MailboxWord):
+    """What the machine of mailboxes noticed. TEXT begins by its word: `Mailboxes: WORD {about}`.
 
     `about` names the user and the mailbox, the node, or the op.
     """
@@ -1548,13 +1580,25 @@ class MailboxNotice(Event):
         """The machine's word, as it stands in TEXT."""
         return cls.TEXT.split()[1]
 
+    @classmethod
+    def sentence(cls) -> str:
+        return f"{cls.TEXT}{cls._advice()}"
+
+    @classmethod
+    def meaning(cls) -> str:
+        return cls.TEXT.partition("{about}")[2].lstrip(":., ")
+
 
 @final
 class MailboxApart(MailboxNotice):
     LEVEL: ClassVar[Level] = Level.WARNING
     TEXT: ClassVar[str] = (
-        "Mailboxes: apart {about}: this node sees no majority of the members, and does with new mail as"
-        " mailbox-apart says"
+        "Mailboxes: apart {about}: this node sees no majority of the members, and does with new mail as mailbox-apart"
+        " says"
+    )
+    TO_DO: ClassVar[str] = (
+        "MAILBOX STATUS shows who is not linked: bring so many of them back that there is a majority. If they are lost"
+        " for good, see docs/mailboxes-operation.md"
     )
 
 
@@ -1566,6 +1610,7 @@ class MailboxTogether(MailboxNotice):
 @final
 class MailboxSingleCopy(MailboxNotice):
     TEXT: ClassVar[str] = "Mailboxes: single_copy {about}: no other member has this change yet"
+    TO_DO: ClassVar[str] = "If more follow, see by MAILBOX STATUS who is not linked or lags"
 
 
 @final
@@ -1573,8 +1618,9 @@ class MailboxGuidClash(MailboxNotice):
     LEVEL: ClassVar[Level] = Level.WARNING
     TEXT: ClassVar[str] = (
         "Mailboxes: guid_clash {about}: two different mails had this GUID. Both are there, with GUIDs and UIDs of their"
-        " own. The hosts of two Dovecots have one name: give each host a name of its own"
+        " own"
     )
+    TO_DO: ClassVar[str] = "The hosts of two Dovecots have one name: give each host a name of its own"
 
 
 @final
@@ -1584,26 +1630,31 @@ class MailboxOpsLost(MailboxNotice):
         "Mailboxes: ops_lost {about}: a disk was lost while what it alone had came here. What has come stays, and all"
         " members take it from this node"
     )
+    TO_DO: ClassVar[str] = "Mail that was on that disk alone is lost: look for it in a backup"
 
 
 @final
 class MailboxUidBurned(MailboxNotice):
     LEVEL: ClassVar[Level] = Level.WARNING
     TEXT: ClassVar[str] = "Mailboxes: uid_burned {about}: two messages had this UID, so one of them gets another"
+    TO_DO: ClassVar[str] = "That must not be: report it, with the logs of all members"
 
 
 @final
 class MailboxUidsRunOut(MailboxNotice):
     LEVEL: ClassVar[Level] = Level.WARNING
-    TEXT: ClassVar[str] = "Mailboxes: uids_run_out {about}: no UIDs are left here. MAILBOX RENEW begins again with 1"
+    TEXT: ClassVar[str] = "Mailboxes: uids_run_out {about}: no UIDs are left here"
+    TO_DO: ClassVar[str] = "Say MAILBOX RENEW for it, which begins again with 1; clients load the mailbox anew then"
 
 
 @final
 class MailboxUidsRunShort(MailboxNotice):
     LEVEL: ClassVar[Level] = Level.WARNING
     TEXT: ClassVar[str] = (
-        "Mailboxes: uids_run_short {about}: less than a tenth of the UIDs is left, and without one no mail can be"
-        " saved. MAILBOX RENEW begins again with 1; clients load the mailbox anew then"
+        "Mailboxes: uids_run_short {about}: less than a tenth of the UIDs is left, and without one no mail can be saved"
+    )
+    TO_DO: ClassVar[str] = (
+        "Say MAILBOX RENEW for it at a quiet hour, which begins again with 1; clients load the mailbox anew then"
     )
 
 
@@ -1614,15 +1665,17 @@ class MailboxKeywordsNotReplicated(MailboxNotice):
         "Mailboxes: keywords_not_replicated {about}: a Maildir has letters for 26 keywords, and another node has set"
         " one more. The Dovecot of this node does not show it; all nodes know it"
     )
+    TO_DO: ClassVar[str] = "Use fewer keywords in this mailbox"
 
 
 @final
 class MailboxExpungeGuard(MailboxNotice):
     LEVEL: ClassVar[Level] = Level.WARNING
     TEXT: ClassVar[str] = (
-        "Mailboxes: expunge_guard {about}: so many messages are missing from the Maildir at once, and none of"
-        " them counts as expunged. Put their files back, or say MAILBOX ALLOW"
+        "Mailboxes: expunge_guard {about}: so many messages are missing from the Maildir at once, and none of them"
+        " counts as expunged"
     )
+    TO_DO: ClassVar[str] = "Put their files back, or say MAILBOX ALLOW"
 
 
 @final
@@ -1631,8 +1684,11 @@ class MailboxFlagsDiffer(MailboxNotice):
     TEXT: ClassVar[str] = (
         "Mailboxes: flags_differ {about}: so many messages have other flags in the Maildir than this node knows. Its"
         " clients see those of the Maildir, and no other node hears of them, as it may be an accident: letters that a"
-        " copy of the files lost. If it is one say MAILBOX DENY, and the Maildir gets the flags that this node knows;"
-        " if mail programs changed them say MAILBOX ALLOW"
+        " copy of the files lost"
+    )
+    TO_DO: ClassVar[str] = (
+        "If it is one say MAILBOX DENY, and the Maildir gets the flags that this node knows; if mail programs changed"
+        " them say MAILBOX ALLOW"
     )
 
 
@@ -1640,40 +1696,45 @@ class MailboxFlagsDiffer(MailboxNotice):
 class MailboxWatchesRunOut(MailboxNotice):
     LEVEL: ClassVar[Level] = Level.WARNING
     TEXT: ClassVar[str] = (
-        "Mailboxes: watches_run_out {about} are not watched by the kernel, which has no more for this user. Their gates"
-        " are shut, and one of them is opened each mailbox-poll milliseconds: clients wait that long. Raise"
-        " fs.inotify.max_user_watches (sysctl), and start again"
+        "Mailboxes: watches_run_out {about}: the kernel does not watch these, as it has no more watches for this user."
+        " Their gates are shut, and one of them is opened each mailbox-poll milliseconds: clients wait that long"
     )
+    TO_DO: ClassVar[str] = "Raise fs.inotify.max_user_watches (sysctl), and start again"
 
 
 @final
 class MailboxGateFailed(MailboxNotice):
     LEVEL: ClassVar[Level] = Level.WARNING
     TEXT: ClassVar[str] = "Mailboxes: gate_failed {about}: the gate could not be moved, and it is tried again"
+    TO_DO: ClassVar[str] = (
+        "If it stays so, mend what the reason says; until then the Dovecot of this node cannot write there"
+    )
 
 
 @final
 class MailboxFaultyMailProcess(MailboxNotice):
     LEVEL: ClassVar[Level] = Level.WARNING
     TEXT: ClassVar[str] = "Mailboxes: faulty_mail_process {about}: a mail process did what it may not"
+    TO_DO: ClassVar[str] = "Mend the program: it saves under UIDs without holding the mailbox's lock"
 
 
 @final
 class MailboxTextMissing(MailboxNotice):
     LEVEL: ClassVar[Level] = Level.WARNING
     TEXT: ClassVar[str] = (
-        "Mailboxes: text_missing {about}: the text of this message is gone from the Maildir. Another member"
-        " is asked for it"
+        "Mailboxes: text_missing {about}: the text of this message is gone from the Maildir. Another member is asked"
+        " for it"
     )
+    TO_DO: ClassVar[str] = "Find out who removes files there, if more follow"
 
 
 @final
 class MailboxTextDamaged(MailboxNotice):
     LEVEL: ClassVar[Level] = Level.WARNING
     TEXT: ClassVar[str] = (
-        "Mailboxes: text_damaged {about}. Another member is asked for the text of this message. Look at the disk if"
-        " more follow"
+        "Mailboxes: text_damaged {about}. This text is damaged or cannot be read, and another member is asked for it"
     )
+    TO_DO: ClassVar[str] = "Look at the disk if more follow"
 
 
 @final
@@ -1685,9 +1746,10 @@ class MailboxTextMended(MailboxNotice):
 class MailboxNotAligned(MailboxNotice):
     LEVEL: ClassVar[Level] = Level.WARNING
     TEXT: ClassVar[str] = (
-        "Mailboxes: not_aligned {about}. A client that comes from another node may miss changes of flags until this"
-        " works: try what mailbox-doveadm says, as the user whom pyrepl runs as, and see how long it takes"
+        "Mailboxes: not_aligned {about}. The session of this user begins all the same: a client that comes from another"
+        " node may miss changes of flags until this works"
     )
+    TO_DO: ClassVar[str] = "Try what mailbox-doveadm says, as the user whom pyrepl runs as, and see how long it takes"
 
 
 @final
@@ -1697,15 +1759,17 @@ class MailboxTextUnmended(MailboxNotice):
         "Mailboxes: text_unmended {about}: no member that can be reached has the text of this message. All are asked"
         " again each minute"
     )
+    TO_DO: ClassVar[str] = "Bring the other members back; if none has it, take it from a backup or expunge the message"
 
 
 @final
 class MailboxTextWrong(MailboxNotice):
     LEVEL: ClassVar[Level] = Level.WARNING
     TEXT: ClassVar[str] = (
-        "Mailboxes: text_wrong {about}. Another member is asked for the text. If none has it, what follows this"
-        " message waits: say MAILBOX SCRUB on the member that sent it, or expunge the message there"
+        "Mailboxes: text_wrong {about}. This text is not taken, and another member is asked for it. If none has it,"
+        " what follows this message waits"
     )
+    TO_DO: ClassVar[str] = "Say MAILBOX SCRUB on the member that sent it, or expunge the message there"
 
 
 @final
@@ -1716,37 +1780,35 @@ class MailboxScrubDone(MailboxNotice):
 @final
 class MailboxMissing(MailboxNotice):
     LEVEL: ClassVar[Level] = Level.WARNING
-    TEXT: ClassVar[str] = (
-        "Mailboxes: mailbox_missing {about}: the Maildir does not have this mailbox. Put its folder back, or"
-        " delete the mailbox by a mail program"
-    )
+    TEXT: ClassVar[str] = "Mailboxes: mailbox_missing {about}: the Maildir does not have this mailbox"
+    TO_DO: ClassVar[str] = "Put its folder back, or delete the mailbox by a mail program"
 
 
 @final
 class MailboxUnknown(MailboxNotice):
     LEVEL: ClassVar[Level] = Level.WARNING
     TEXT: ClassVar[str] = (
-        "Mailboxes: mailbox_unknown {about}: the Maildir has this mailbox, and this node does not know it. It"
-        " is left alone"
+        "Mailboxes: mailbox_unknown {about}: the Maildir has this mailbox, and this node does not know it. It is left"
+        " alone"
     )
+    TO_DO: ClassVar[str] = "If its mail is wanted, save it by a mail process and move the folder away"
 
 
 @final
 class MailboxMailMissing(MailboxNotice):
     LEVEL: ClassVar[Level] = Level.WARNING
-    TEXT: ClassVar[str] = (
-        "Mailboxes: mail_missing {about}: so many messages are missing from the Maildir. Put their files"
-        " back; without mailbox-gate on nothing else is done about it"
-    )
+    TEXT: ClassVar[str] = "Mailboxes: mail_missing {about}: so many messages are missing from the Maildir"
+    TO_DO: ClassVar[str] = "Put their files back; without mailbox-gate on nothing else is done about it"
 
 
 @final
 class MailboxMailUnknown(MailboxNotice):
     LEVEL: ClassVar[Level] = Level.WARNING
     TEXT: ClassVar[str] = (
-        "Mailboxes: mail_unknown {about}: so many messages in the Maildir are not known to this node. They"
-        " are left alone"
+        "Mailboxes: mail_unknown {about}: so many messages in the Maildir are not known to this node. They are left"
+        " alone"
     )
+    TO_DO: ClassVar[str] = "If they are wanted, save them by a mail process; move their files away"
 
 
 @final
@@ -1768,6 +1830,7 @@ class MailboxResyncByState(MailboxNotice):
         "Mailboxes: resync_by_state {about}: the journal of this member does not reach back far enough, so all"
         " mailboxes are compared with its own"
     )
+    TO_DO: ClassVar[str] = "If that happens often, raise mailbox-journal-size"
 
 
 @final
@@ -1777,25 +1840,27 @@ class MailboxResyncByStateDone(MailboxNotice):
 
 @final
 class MailboxResyncDone(MailboxNotice):
-    TEXT: ClassVar[str] = "Mailboxes: resync_done {about}, as an operator wanted"
+    TEXT: ClassVar[str] = "Mailboxes: resync_done {about}: that was compared, as an operator wanted"
 
 
 @final
 class MailboxFresh(MailboxNotice):
     TEXT: ClassVar[str] = (
         "Mailboxes: fresh {about}: this node has no data yet. It votes for no root before it has the data of another"
-        " member, and has reached so many that every majority has one of them (of three members both others); or sees"
-        " that a majority of the members is new"
+        " member, and has reached so many that every majority has one of them (with two members the other one, with"
+        " three both others); or sees that a majority of the members is new"
     )
+    TO_DO: ClassVar[str] = "Start the other members, if some are off"
 
 
 @final
 class MailboxResyncByStateSilent(MailboxNotice):
     LEVEL: ClassVar[Level] = Level.WARNING
     TEXT: ClassVar[str] = (
-        "Mailboxes: resync_by_state_silent {about}: this member is linked and answers nothing, so another"
-        " one is asked, or this one again in a minute. If it stays silent, restart that member"
+        "Mailboxes: resync_by_state_silent {about}: this member is linked and answers nothing, so another one is asked,"
+        " or this one again in a minute"
     )
+    TO_DO: ClassVar[str] = "If it stays silent, restart that member"
 
 
 @final
@@ -1810,9 +1875,9 @@ class MailboxUnited(MailboxNotice):
 
 @final
 class MailboxJoined(MailboxNotice):
-    TEXT: ClassVar[str] = (
-        "Mailboxes: joined {about}: MAILBOX JOIN * is done. MAILBOX STATUS names the users who failed: say MAILBOX JOIN"
-        " for each of them, which is answered with the reason"
+    TEXT: ClassVar[str] = "Mailboxes: joined {about}: MAILBOX JOIN * is done"
+    TO_DO: ClassVar[str] = (
+        "If some failed, MAILBOX STATUS names them: say MAILBOX JOIN for each; the answer has the reason"
     )
 
 
@@ -1820,9 +1885,9 @@ class MailboxJoined(MailboxNotice):
 class MailboxJoinFailed(MailboxNotice):
     LEVEL: ClassVar[Level] = Level.WARNING
     TEXT: ClassVar[str] = (
-        "Mailboxes: join_failed {about}. The user's folders cannot be listed, so nothing of this user is kept. Mend"
-        " that, and say MAILBOX JOIN again"
+        "Mailboxes: join_failed {about}. The user's folders cannot be listed, so nothing of this user is kept"
     )
+    TO_DO: ClassVar[str] = "Mend that, and say MAILBOX JOIN again"
 
 
 @final
@@ -1830,18 +1895,19 @@ class MailboxDatabaseIsOld(MailboxNotice):
     LEVEL: ClassVar[Level] = Level.WARNING
     TEXT: ClassVar[str] = (
         "Mailboxes: database_is_old {about}: mailbox.db is older than what other members know, so nothing is taken from"
-        " them by comparing. Stop this node, move mailbox.db away, and start it"
+        " them by comparing"
     )
+    TO_DO: ClassVar[str] = "Stop this node, move mailbox.db away, and start it"
 
 
 @final
 class MailboxFoldersGuard(MailboxNotice):
     LEVEL: ClassVar[Level] = Level.WARNING
     TEXT: ClassVar[str] = (
-        "Mailboxes: folders_guard {about}: INBOX is missing, or so many folders that most of the user's"
-        " mail would be lost with them, and none of them counts as deleted. Put them back, or say MAILBOX"
-        " ALLOW for each"
+        "Mailboxes: folders_guard {about}: INBOX is missing, or so many folders that most of the user's mail would be"
+        " lost with them, and none of them counts as deleted"
     )
+    TO_DO: ClassVar[str] = "Put them back, or say MAILBOX ALLOW for each"
 
 
 @final
@@ -1850,15 +1916,16 @@ class MailboxFoldersFailed(MailboxNotice):
     TEXT: ClassVar[str] = (
         "Mailboxes: folders_failed {about}. The user's folders cannot be listed, and it is tried again"
     )
+    TO_DO: ClassVar[str] = "If it stays so, mend what the reason says: the rights, or the disk of this Maildir"
 
 
 @final
 class MailboxFolderUnnamed(MailboxNotice):
     LEVEL: ClassVar[Level] = Level.WARNING
     TEXT: ClassVar[str] = (
-        "Mailboxes: folder_unnamed {about}: no mailbox can have this name, so its mail is on this node alone. Rename"
-        " the folder if it is to be kept"
+        "Mailboxes: folder_unnamed {about}: no mailbox can have this name, so its mail is on this node alone"
     )
+    TO_DO: ClassVar[str] = "Rename the folder if it is to be kept"
 
 
 @final
@@ -1871,21 +1938,23 @@ class MailboxNoticed(Event):
 
 
 @final
-class MailboxesRefused(Event):
+class MailboxesRefused(MailboxWord):
     """It is tried each second until the disk takes something; told again each minute, and when the reason changes."""
 
     reason: str
+    WORD: ClassVar[str] = "refused"
+    TO_DO: ClassVar[str] = "Mount the disk, or make room on it; all else follows by itself"
     LEVEL: ClassVar[Level] = Level.WARNING
     TEXT: ClassVar[str] = (
         "The disk of all Maildirs refuses: {reason}. Until it can be used, this node does nothing to its mailboxes: its"
-        " links and mail processes are closed, Dovecots wait at its gates, and the other nodes go on without this one."
-        " Mount the disk, or make room on it; all else follows by itself"
+        " links and mail processes are closed, Dovecots wait at its gates, and the other nodes go on without this one"
     )
 
 
 @final
-class MailboxesKeptAgain(Event):
+class MailboxesKeptAgain(MailboxWord):
     seconds: float
+    WORD: ClassVar[str] = "kept_again"
     TEXT: ClassVar[str] = (
         "Mailboxes are kept again, after {seconds:.0f} s: what is on disk was compared, and the other nodes tell what"
         " was done meanwhile"
@@ -1893,11 +1962,13 @@ class MailboxesKeptAgain(Event):
 
 
 @final
-class MailboxUserStopped(Event):
+class MailboxUserStopped(MailboxWord):
     """Told again when the reason changes. What is owed is tried again after a pause, which doubles up to a minute."""
 
     user: str
     reason: str
+    WORD: ClassVar[str] = "user_stopped"
+    TO_DO: ClassVar[str] = "Mend what the reason says (docs/mailboxes-operation.md); it goes on by itself then"
     LEVEL: ClassVar[Level] = Level.WARNING
     TEXT: ClassVar[str] = (
         "The mailboxes of {user} stand still here: {reason}. Changes of other nodes wait, and are tried"
@@ -1906,23 +1977,27 @@ class MailboxUserStopped(Event):
 
 
 @final
-class MailboxUserResumed(Event):
+class MailboxUserResumed(MailboxWord):
     user: str
+    WORD: ClassVar[str] = "user_resumed"
     TEXT: ClassVar[str] = "The mailboxes of {user} go on: all that waited is written"
 
 
 @final
-class MailboxesLeft(Event):
+class MailboxesLeft(MailboxWord):
     node: str
-    TEXT: ClassVar[str] = (
-        "Mailboxes are not kept any more: {node} has left, and its Maildirs are ordinary ones. Take mailbox-port out of"
-        " its configuration, or the next start brings it back"
-    )
+    WORD: ClassVar[str] = "left"
+    TO_DO: ClassVar[str] = "Take mailbox-port out of its configuration, or the next start brings it back"
+    TEXT: ClassVar[str] = "Mailboxes are not kept any more: {node} has left, and its Maildirs are ordinary ones"
 
 
 @final
-class MailboxBegunAgain(Event):
+class MailboxBegunAgain(MailboxWord):
     error: str
+    WORD: ClassVar[str] = "begun_again"
+    TO_DO: ClassVar[str] = (
+        "Mend the disk if the reason names one; if it comes again and again for another reason, report it"
+    )
     LEVEL: ClassVar[Level] = Level.WARNING
     TEXT: ClassVar[str] = (
         "Keeping mailboxes failed ({error}). Their connections are closed and it begins again from what is on disk"
@@ -1932,6 +2007,6 @@ class MailboxBegunAgain(Event):
 EVENTS: Final[tuple[type[Event], ...]] = tuple(
     kind
     for kind in list(globals().values())
-    if isinstance(kind, type) and issubclass(kind, Event) and kind not in (Event, MailboxNotice)
+    if isinstance(kind, type) and issubclass(kind, Event) and kind not in (Event, MailboxWord, MailboxNotice)
 )
 """Every record above, in order."""

@@ -429,7 +429,7 @@ class StreamSample(State):
 
 @final
 class MailboxNoted(Record):
-    """Something happened to mailboxes; `cause` is the word for it in the text log, `detail` the mailbox or the node."""
+    """Something happened to mailboxes; `cause` is [its word](mailbox-words.md), `detail` the mailbox or the node."""
 
     cause: str
     detail: str

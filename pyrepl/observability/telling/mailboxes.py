@@ -1,7 +1,7 @@
 """What is told of mailboxes that several nodes keep.
 
-The shells (daemon/mailbox) call these methods when each thing happens. What the machine notices has a word of its own
-there, which stands in its line and in its record.
+The shells (daemon/mailbox) call these methods when each thing happens. All but links that come and go has a word of its
+own, which stands in its line and in its record; the page of them all is made in mailbox_words.py.
 """
 
 from __future__ import annotations
@@ -34,33 +34,37 @@ class MailboxTeller:
 
     def link_in_clear(self, member: str, address: str) -> None:
         """Anybody may read on the link."""
-        self._say(events.MailboxLinkInClear(member, address), MailboxNoted("link_in_clear", f"{member} {address}"))
+        self._told(events.MailboxLinkInClear(member, address), f"{member} {address}")
 
     def link_lost(self, member: str, address: str, reason: str) -> None:
         self._say(events.MailboxLinkLost(member, address, reason), MailboxLinkDown(member, reason))
 
     def refused(self, reason: str) -> None:
         """The disk of all Maildirs refuses."""
-        self._say(events.MailboxesRefused(reason), MailboxNoted("refused", reason))
+        self._told(events.MailboxesRefused(reason), reason)
 
     def kept_again(self, reason: str, seconds: float) -> None:
         """What kept all mailboxes closed, is over."""
         self._say(events.MailboxesKeptAgain(seconds), MailboxNoted("kept_again", reason))
 
     def stopped(self, user: str, reason: str) -> None:
-        self._say(events.MailboxUserStopped(user, reason), MailboxNoted("user_stopped", f"{user}: {reason}"))
+        self._told(events.MailboxUserStopped(user, reason), f"{user}: {reason}")
 
     def resumed(self, user: str) -> None:
-        self._say(events.MailboxUserResumed(user), MailboxNoted("user_resumed", user))
+        self._told(events.MailboxUserResumed(user), user)
 
     def begun_again(self, error: str) -> None:
-        self._say(events.MailboxBegunAgain(error), MailboxNoted("begun_again", error))
+        self._told(events.MailboxBegunAgain(error), error)
 
     def lmtp_opened(self, port: int, backend: str) -> None:
         self._say(events.MailboxLmtpOpened(port, backend))
 
     def lmtp_unreachable(self, backend: str, reason: str) -> None:
-        self._say(events.MailboxLmtpUnreachable(backend, reason), MailboxNoted("lmtp_unreachable", reason))
+        self._told(events.MailboxLmtpUnreachable(backend, reason), reason)
 
     def left(self, node: str) -> None:
-        self._say(events.MailboxesLeft(node), MailboxNoted("left", node))
+        self._told(events.MailboxesLeft(node), node)
+
+    def _told(self, line: events.MailboxWord, detail: str) -> None:
+        """The line, and the record by its word."""
+        self._say(line, MailboxNoted(line.word(), detail))

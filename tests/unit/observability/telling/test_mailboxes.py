@@ -82,9 +82,12 @@ def test_a_word_without_a_line_is_said_all_the_same() -> None:
 
 
 def test_what_to_do_is_said() -> None:
-    assert "MAILBOX ALLOW" in NOTICES["expunge_guard"].TEXT
-    assert {"MAILBOX ALLOW", "MAILBOX DENY"} <= set(re.findall("MAILBOX [A-Z]+", NOTICES["flags_differ"].TEXT))
-    assert "MAILBOX RENEW" in NOTICES["uids_run_out"].TEXT
+    both = Both()
+    both.teller.noted("expunge_guard", "alice INBOX 200")
+    both.teller.noted("uids_run_out", "alice INBOX")
+    assert "MAILBOX ALLOW" in str(both.said[0]) and "MAILBOX RENEW" in str(both.said[2])
+    both.teller.noted("flags_differ", "alice INBOX 200")
+    assert {"MAILBOX ALLOW", "MAILBOX DENY"} <= set(re.findall("MAILBOX [A-Z]+", str(both.said[4])))
 
 
 def test_links_and_disks() -> None:
@@ -111,4 +114,7 @@ def test_links_and_disks() -> None:
         MailboxNoted("left", "a"),
         MailboxNoted("lmtp_unreachable", "no such file"),
     ]
+    for line, record in zip(both.said[::2], both.said[1::2], strict=True):
+        if isinstance(record, MailboxNoted):
+            assert str(line).startswith(f"Mailboxes: {record.cause}. "), "the word stands in the log too"
     assert both.said[0] == "The mailbox node b at 10.0.0.2:7390 is connected"
