@@ -17,7 +17,7 @@ WORDS: Final[dict[str, type[MailboxWord]]] = {
 }
 """Each word -> its line."""
 
-_FIELD: Final = re.compile(r"{(\w+)}")
+_FIELD: Final = re.compile(r"{(\w+)[^}]*}")
 """What differs from line to line."""
 
 _INTRODUCTION: Final = """\
