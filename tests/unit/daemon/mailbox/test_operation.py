@@ -1,7 +1,11 @@
-"""What docs/mailboxes-operation.md tells operators to do does what it says."""
+"""What docs/mailboxes.md and docs/mailboxes-operation.md tell operators to do does what they say."""
 
 from __future__ import annotations
 
+import asyncio
+import re
+import subprocess
+import sys
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Any
@@ -9,6 +13,8 @@ from typing import Any
 from pyrepl.config.mailbox_kinds import MailboxMember
 from tests.unit.daemon.mailbox.mail_rig import MailProcess, links, members, settings_of, texts
 from tests.unit.daemon.rig import RunningNode, in_loop, running, until
+
+PAGE = Path(__file__).resolve().parents[4] / "docs" / "mailboxes.md"
 
 
 def member(
@@ -74,3 +80,17 @@ async def test_root_force_lets_a_node_that_refuses_go_on_until_the_others_live_a
         async with member(tmp_path, "b", nodes, mailbox_apart="refuse"):
             await until(lambda: texts(tmp_path / "b") == [b"alone", b"hello"])
             assert not is_apart(one)
+
+
+@in_loop
+async def test_the_mail_process_of_the_page_runs_as_it_stands_there(tmp_path: Path) -> None:
+    [text] = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)
+    async with member(tmp_path, "a", members("a")):
+        await MailProcess.of(tmp_path / "a")
+        program = text.replace("/run/pyrepl/mailbox", str(tmp_path / "a" / "socket"))
+        done = await asyncio.to_thread(
+            subprocess.run, [sys.executable, "-c", program], capture_output=True, text=True, timeout=60
+        )
+        assert (done.returncode, done.stderr) == (0, "")
+    [moved] = (tmp_path / "a" / "mail" / "alice" / ".Archive.2026" / "cur").iterdir()
+    assert moved.name.endswith(":2,S")
