@@ -15,9 +15,11 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Set
 from contextlib import suppress
+from functools import partial
 from typing import Final, final
 
 from pyrepl.daemon.mailbox import box_keywords, uidlist_file
+from pyrepl.daemon.mailbox.box_move import bases_in, link_over, move_over
 from pyrepl.daemon.mailbox.drop_folder import DropFolder
 from pyrepl.daemon.mailbox.files import Files, folder_of, remove_tree, replace
 from pyrepl.daemon.mailbox.maildirs_place import NotThere
@@ -108,7 +110,7 @@ class UserBoxes:
             self._copy_out(guid, target)
         if target and uidlist_file.guid_in(self._files, self._folders.root) == guid:
             # Its copy is there, be it one that was made before a crash.
-            self._empty_inbox(self._bases(target))
+            self._empty_inbox(bases_in(self._files, self._folders.path(target)))
         self._folders.forget()
         return displaced
 
@@ -127,18 +129,29 @@ class UserBoxes:
         path = self.path(place)
         self._lock.take(path)
         try:
-            has_mail = self.has_mail(path)
-            if not has_mail and not place.folder:
-                self._drop.aside(guid).remove_all()
-                self._clear_inbox(frozenset())
-                self._folders.forget()
-            elif not has_mail:
-                self.remove(guid)
+            is_gone = not self.has_mail(path) and self._remove_empty(place)
         finally:
             self._lock.release(path)
         if not place.folder:
             self.free_inbox()
-        return not has_mail
+        return is_gone
+
+    def _remove_empty(self, place: Place) -> bool:
+        """Remove a mailbox that was seen without mail. A delivery needs no lock, so one may have come since: it stays
+        in INBOX's folder for whose INBOX it is next; another mailbox is looked at again where nobody delivers any more,
+        and stays with its mail."""
+        if not place.folder:
+            self._clear_inbox(frozenset())
+        else:
+            away = self._move_away(place)
+            if self.has_mail(away):
+                self._move_back(away, self.path(place))
+                self._folders.forget()
+                return False
+            remove_tree(self._files, away)
+        self._drop.aside(place.guid).remove_all()
+        self._folders.forget()
+        return True
 
     def remove(self, guid: bytes) -> None:
         """The mailbox goes with all that it holds; what is gone already is well."""
@@ -149,11 +162,21 @@ class UserBoxes:
         if not place.folder:
             self._empty_inbox(None)
         else:
-            away = self._drop.folder_path(b"gone", guid)
-            remove_tree(self._files, away)
-            self._move(place.folder, away, is_whole_path=True)
-            remove_tree(self._files, away)
+            remove_tree(self._files, self._move_away(place))
         self._folders.forget()
+
+    def _move_away(self, place: Place) -> bytes:
+        """A mailbox is in no user's folder any more: where it lies instead."""
+        away = self._drop.folder_path(b"gone", place.guid)
+        remove_tree(self._files, away)
+        self._move(place.folder, away)
+        return away
+
+    def _move_back(self, away: bytes, path: bytes) -> None:
+        with suppress(FileExistsError):
+            self._files.make_folder(path)
+        move_over(self._files, away, path)
+        self._files.sync(folder_of(path))
 
     def subscribe(self, name: str, is_subscribed: bool) -> None:
         """Put a name into the list of subscriptions, or take it out."""
@@ -242,7 +265,7 @@ class UserBoxes:
         elif found is not None and found.folder == target:
             return [*self.rename(other, found.name + mark(other)), other]
         elif not target:
-            self._empty_inbox(None if found is None else self._bases(found.folder))
+            self._empty_inbox(frozenset() if found is None else bases_in(self._files, self.path(found)))
         return []
 
     def _move_locked(self, folder: bytes, target: bytes) -> None:
@@ -250,16 +273,16 @@ class UserBoxes:
         old, new = self._folders.path(folder), self._folders.path(target)
         self._lock.take(old)
         try:
-            self._move(folder, target)
+            self._move(folder, new)
         finally:
             self._lock.release(old, moved_to=new)
 
-    def _move(self, folder: bytes, target: bytes, is_whole_path: bool = False) -> None:
-        """A mailbox's folder to another place; where that is there, or others lie within, its own files alone. An empty
+    def _move(self, folder: bytes, new: bytes) -> None:
+        """A mailbox's folder to the path `new`; where that is there, or others lie within, its own files alone. An empty
         folder that would be left goes: Dovecot shows it to clients as a mailbox."""
         old = self._folders.path(folder)
-        new = target if is_whole_path else self._folders.path(target)
-        if self._files.stat(new) is None and not self._folders.has_children(folder):
+        is_within = new.startswith(old + b"/")
+        if self._files.stat(new) is None and not is_within and not self._folders.has_children(folder):
             self._files.rename(old, new)
         else:
             with suppress(FileExistsError):
@@ -268,14 +291,7 @@ class UserBoxes:
                 # It says that a folder is not a user's own.
                 with suppress(FileNotFoundError):
                     self._files.unlink(old + b"/" + _MAILDIRFOLDER)
-            own = [name for name in self._files.names(old) if not self._folders.has_mailbox(folder, name)]
-            # uidlist is what makes it a mailbox: it goes last, so that a crash leaves it where it was.
-            for name in sorted(own, key=lambda name: name == uidlist_file.NAME):
-                remove_tree(self._files, new + b"/" + name)
-                self._files.rename(old + b"/" + name, new + b"/" + name)
-            self._files.sync(new)
-            with suppress(OSError):
-                self._files.remove_folder(old)
+            move_over(self._files, old, new, partial(self._folders.has_mailbox, folder))
         for path in {folder_of(old), folder_of(new)}:
             self._files.sync(path)
 
@@ -285,26 +301,28 @@ class UserBoxes:
         self._files.sync(folder_of(self._folders.path(target)))
 
     def _copy_out(self, guid: bytes, target: bytes) -> None:
-        """Make a mailbox in another place that holds what INBOX does: by hard links, and copies of its lists."""
-        inbox, made = self._folders.root, self._drop.folder_path(b"box", guid)
+        """Make a mailbox in another place that holds what INBOX does: by hard links, and copies of its lists. Where
+        something is there already, as mail or other mailboxes below, it is made within that, and has all of it."""
+        inbox, is_there = self._folders.root, self._folders.is_there(target)
+        made = self._folders.path(target) if is_there else self._drop.folder_path(b"box", guid)
         self._lock.take(inbox)
         try:
-            remove_tree(self._files, made)
-            self._files.make_folder(made)
+            if not is_there:
+                remove_tree(self._files, made)
+                self._files.make_folder(made)
             for name in SUBFOLDERS:
-                self._files.make_folder(made + b"/" + name)
-            for name in (CUR, NEW):
-                for file in self._files.names(inbox + b"/" + name):
-                    self._files.link(inbox + b"/" + name + b"/" + file, made + b"/" + name + b"/" + file)
-                self._files.sync(made + b"/" + name)
-            for name in (_MAILDIRFOLDER, box_keywords.NAME, uidlist_file.NAME):
-                found = self._files.stat(inbox + b"/" + name)
-                self._files.write_new(made + b"/" + name, self._files.read(inbox + b"/" + name) if found else b"")
-                self._files.sync(made + b"/" + name)
+                with suppress(FileExistsError):
+                    self._files.make_folder(made + b"/" + name)
+            link_over(self._files, inbox, made)
             if self._lock.is_shut(inbox):
                 self._lock.shut_new(made)
-            self._folders.make_parents(target)
-            self._put(made, target)
+            for name in (_MAILDIRFOLDER, box_keywords.NAME, uidlist_file.NAME):
+                found = self._files.stat(inbox + b"/" + name)
+                data = self._files.read(inbox + b"/" + name) if found else b""
+                replace(self._files, made + b"/" + name, data, made + b"/" + name + b".tmp")
+            if not is_there:
+                self._folders.make_parents(target)
+                self._put(made, target)
         finally:
             self._lock.release(inbox)
 
@@ -329,11 +347,6 @@ class UserBoxes:
             with suppress(FileNotFoundError):
                 self._files.unlink(inbox + b"/" + file)
         self._files.sync(inbox)
-
-    def _bases(self, folder: bytes) -> Set[bytes]:
-        """Of the messages in a mailbox's folder."""
-        path = self._folders.path(folder)
-        return {base_of(file) for name in (CUR, NEW) for file in self._files.names(path + b"/" + name)}
 
     def _await(self, lock: bytes) -> None:
         """Let a Dovecot that writes the file finish; a lock that stays is a dead one's, and is replaced."""

@@ -96,6 +96,8 @@ class ModelDisk:
         there = self._folders[to_folder].get(to_name)
         if there is not None and self._folders.get(there):
             raise _error(OSError, new, errno.ENOTEMPTY)
+        if new.startswith(path + b"/"):
+            raise _error(OSError, new, errno.EINVAL)
         if (folder, name) != (to_folder, to_name) and there != inode:
             self._change([(folder, name, None), (to_folder, to_name, inode)])
 

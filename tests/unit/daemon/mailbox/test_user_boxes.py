@@ -95,6 +95,46 @@ def test_a_removed_mailbox_is_gone_and_its_children_stay(store: MaildirStore) ->
     assert _names(store) == {"INBOX": INBOX_ID, "Work/Sub": THIRD_ID}
 
 
+@pytest.mark.parametrize("child", [None, "Work/Sub"])
+def test_mail_that_comes_while_an_empty_mailbox_is_removed_keeps_it(
+    disk: ModelDisk, store: MaildirStore, monkeypatch: pytest.MonkeyPatch, child: str | None
+) -> None:
+    """A delivery needs no lock: it may come behind the look that found no mail."""
+    if child is not None:
+        tell(store, make_box(THIRD_ID, child))
+    before = _names(store)
+    boxes = store._boxes(USER)
+    [path] = [boxes.path(place) for place in boxes.places() if place.guid == WORK_ID.encode()]
+    has_mail = UserBoxes.has_mail
+    looked = False
+
+    def look(boxes: UserBoxes, path: bytes) -> bool:
+        nonlocal looked
+        found = has_mail(boxes, path)
+        if not looked:
+            disk.write_new(path + b"/new/9.vm", b"answered 250")
+        looked = True
+        return found
+
+    monkeypatch.setattr(UserBoxes, "has_mail", look)
+    assert not boxes.remove_unless_mail(WORK_ID.encode())
+    assert _names(store) == before and disk.read(path + b"/new/9.vm") == b"answered 250"
+    assert store.listing(USER, WORK_ID).unlisted == {b"9.vm"}
+    assert not boxes.remove_unless_mail(WORK_ID.encode())
+    disk.unlink(path + b"/new/9.vm")
+    assert boxes.remove_unless_mail(WORK_ID.encode()) and boxes.remove_unless_mail(WORK_ID.encode())
+    assert _names(store) == {name: guid for name, guid in before.items() if guid != WORK_ID}
+    assert boxes.remove_unless_mail(INBOX_ID.encode()) and "INBOX" not in _names(store)
+
+
+def test_a_mailbox_moves_below_its_own_name(disk: ModelDisk, store: MaildirStore) -> None:
+    tell(store, add(store, "G1", 20, b"one", box=WORK_ID), RenameBox(USER, WORK_ID, "Work/Old"))
+    assert _names(store) == {"INBOX": INBOX_ID, "Work/Old": WORK_ID}
+    tell(store, RenameBox(USER, WORK_ID, "Work"))
+    assert _names(store) == {"INBOX": INBOX_ID, "Work": WORK_ID}
+    assert content(disk, store, WORK_ID) == {20: ("G1", frozenset(), b"one")}
+
+
 def test_inbox_is_renamed_by_a_copy(disk: ModelDisk, store: MaildirStore) -> None:
     tell(store, add(store, "G1", 3, b"one", ["kw"]), RenameBox(USER, INBOX_ID, "Kept"), make_box(THIRD_ID, "INBOX", 12))
     assert _names(store) == {"INBOX": THIRD_ID, "Kept": INBOX_ID, "Work": WORK_ID}
