@@ -13,6 +13,9 @@ Keep: TypeAlias = Callable[[str, bytes], None]
 
 MOST_TEXTS: Final = 300
 """So many are read in one look, as what is new in it becomes ops in one round; whoever looks asks for others then."""
+MOST_TEXT_BYTES: Final = 64 * 1024 * 1024
+"""When so much was read in one look, no more is: a look has the mailbox's lock, and a Dovecot that waits for that tells
+its client NO after `mail_max_lock_timeout`. One text is read whatever its size."""
 
 
 def _keep_nothing(guid: str, data: bytes) -> None:
@@ -33,16 +36,23 @@ class Look(NamedTuple):
 
 @final
 class TextChoice:
-    """Of which messages the texts are read in one look: of the lowest UIDs, at most MOST_TEXTS."""
+    """Of which messages the texts are read in one look: of the lowest UIDs, at most MOST_TEXTS, and none when
+    MOST_TEXT_BYTES were read."""
 
     def __init__(self, look: Look) -> None:
-        self.keep: Final = look.keep
         self._look: Final = look
         self._left = MOST_TEXTS
+        self._bytes_left = MOST_TEXT_BYTES
 
     def wants(self, uid: int, guid: str) -> bool:
         """It is asked in the order of UIDs."""
         if uid < self._look.since and guid not in self._look.wanted:
             return False
         self._left -= 1
-        return self._left >= 0
+        return self._left >= 0 and self._bytes_left > 0
+
+    def take(self, guid: str, data: bytes, is_all: bool) -> None:
+        """A piece of a text was read. `is_all`: the text has no other."""
+        self._bytes_left -= len(data)
+        if is_all:
+            self._look.keep(guid, data)

@@ -29,7 +29,7 @@ from pyrepl.daemon.mailbox.aside import Aside
 from pyrepl.daemon.mailbox.box_keywords import BoxKeywords
 from pyrepl.daemon.mailbox.box_plan import BoxPlan, BoxWork, FindText, portions
 from pyrepl.daemon.mailbox.files import Files, exchange, folder_of
-from pyrepl.daemon.mailbox.look import Keep, Look, TextChoice
+from pyrepl.daemon.mailbox.look import Look, TextChoice
 from pyrepl.daemon.mailbox.message_files import Change, MessageFiles
 from pyrepl.daemon.mailbox.results import failed
 from pyrepl.daemon.mailbox.uidlist_file import UidlistFile
@@ -283,7 +283,7 @@ class OpenBox:
         found = []
         for each in listing.messages:
             guid = to_text(each.guid)
-            text = self._text_of(guid, each.path, choice.keep) if choice.wants(each.uid, guid) else None
+            text = self._text_of(guid, each.path, choice) if choice.wants(each.uid, guid) else None
             found.append(Found(each.uid, guid, each.flags, text))
         return FoundBox(tuple(found), listing.carried)
 
@@ -296,7 +296,7 @@ class OpenBox:
             name, path, text_guid = self._messages.find(entry.base), self._messages.path(entry.base), to_text(guid)
             assert name is not None
             flags = flags_of(name.letters, self._keywords.known)
-            text = self._text_of(text_guid, path, choice.keep) if choice.wants(entry.uid, text_guid) else None
+            text = self._text_of(text_guid, path, choice) if choice.wants(entry.uid, text_guid) else None
             found.append(Found(entry.uid, text_guid, flags, text))
         gone = frozenset(map(to_text, guids - there.keys()))
         return FoundBox(tuple(sorted(found)), self._carried, is_whole=False, gone=gone)
@@ -320,14 +320,13 @@ class OpenBox:
         """The flags that a file's name can show."""
         return frozenset(SYSTEM) | frozenset(self._names.values())
 
-    def _text_of(self, guid: str, path: bytes, keep: Keep) -> Text:
+    def _text_of(self, guid: str, path: bytes, choice: TextChoice) -> Text:
         counted = TextSums()
         is_whole = False
         while not is_whole:
             data = self._files.read_part(path, counted.size, PIECE_BYTES)
             is_whole = len(data) < PIECE_BYTES
-            if is_whole and not counted.size:
-                keep(guid, data)
+            choice.take(guid, data, is_all=is_whole and not counted.size)
             counted.feed(data)
         found = self._files.stat(path)
         if found is None:

@@ -24,5 +24,18 @@ def test_no_more_than_one_round_can_take(monkeypatch: pytest.MonkeyPatch) -> Non
     kept: dict[str, bytes] = {}
     choice = TextChoice(Look(2, keep=kept.__setitem__))
     assert [choice.wants(uid, "x") for uid in range(1, 6)] == [False, True, True, False, False]
-    choice.keep("x", b"text")
+    choice.take("x", b"text", is_all=True)
+    choice.take("y", b"a piece", is_all=False)
     assert kept == {"x": b"text"}
+
+
+def test_large_texts_end_a_look_early(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who has the lock makes a Dovecot wait."""
+    monkeypatch.setattr(room, "MOST_TEXT_BYTES", 10)
+    choice = TextChoice(Look(1))
+    read = []
+    for uid in range(1, 6):
+        if choice.wants(uid, "x"):
+            read.append(uid)
+            choice.take("x", b"1234567", is_all=False)
+    assert read == [1, 2], "the one that is wanted first is read whatever its size, so each look comes further"
