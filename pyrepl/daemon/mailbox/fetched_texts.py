@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import OrderedDict
+from contextlib import suppress
 from typing import Final, final
 
 from pyrepl.daemon.mailbox.files import Files, remove_tree
@@ -44,6 +45,9 @@ class FetchedTexts:
         if found is not None:
             return found
         path = self._folder + b"/" + hashlib.sha256(f"{user}\0{guid}".encode()).hexdigest().encode()
+        with suppress(FileNotFoundError):
+            # What a failure left of it is nobody's: no path of it was given out.
+            self._files.unlink(path)
         self._files.write_new(path, text)
         self._files.set_mtime(path, received)
         self._paths[user, guid] = path

@@ -50,7 +50,7 @@ class Files(Protocol):
         """At most `most` bytes from byte `start` on."""
 
     def write_new(self, path: bytes, data: bytes) -> None:
-        """A new file; FileExistsError if something is there."""
+        """A new file, whole or none; FileExistsError if something is there."""
 
     def append(self, path: bytes, data: bytes) -> None:
         """In one write; what a full disk took of it may be less, and then stays."""
@@ -114,9 +114,15 @@ class DiskFiles:
 
     def write_new(self, path: bytes, data: bytes) -> None:
         with _opened(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL) as fd:
-            view = memoryview(data)
-            while view:
-                view = view[os.write(fd, view) :]
+            try:
+                view = memoryview(data)
+                while view:
+                    view = view[os.write(fd, view) :]
+            except OSError:
+                # Half a file that a full disk left would be taken for a whole one, and nobody else knows of it.
+                with suppress(OSError):
+                    os.unlink(path)
+                raise
 
     def append(self, path: bytes, data: bytes) -> None:
         with _opened(path, os.O_WRONLY | os.O_APPEND) as fd:

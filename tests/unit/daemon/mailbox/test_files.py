@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from pathlib import Path
 
@@ -32,6 +33,26 @@ def test_files_are_made_read_and_appended_to(place: tuple[Files, bytes]) -> None
     files.sync(path)
     files.sync(folder)
     assert files.names(folder) == [b"a\xff"]
+
+
+def test_a_full_disk_leaves_no_half_of_a_new_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    files, path = DiskFiles(), os.fsencode(tmp_path / "a")
+    write = os.write
+
+    def full(fd: int, data: bytes) -> int:
+        if len(data) <= 4:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return write(fd, data[:4])
+
+    monkeypatch.setattr(os, "write", full)
+    with pytest.raises(OSError, match=os.strerror(errno.ENOSPC)):
+        files.write_new(path, b"12345678")
+    assert files.stat(path) is None
+    monkeypatch.undo()
+    files.write_new(path, b"12345678")
+    with pytest.raises(FileExistsError):
+        files.write_new(path, b"other")
+    assert files.read(path) == b"12345678", "what was there before stays"
 
 
 def test_what_is_told_of_a_path(place: tuple[Files, bytes]) -> None:
