@@ -12,6 +12,7 @@ from typing import Final, TypeVar, final
 from pyrepl.mailbox.causal import Causal
 from pyrepl.mailbox.modseqs import modseq_after
 from pyrepl.mailbox.rows import BoxRow, Rows
+from pyrepl.mailbox.sayable import UnsayableOp, why_unsayable
 from pyrepl.mailbox.verbs import Op
 from pyrepl.mailbox.words import Box, Dot, Stamp, Vector
 
@@ -38,7 +39,8 @@ class Journal:
         """What the ops made since the start have told to wait for."""
 
     def made(self, op: AnyOp, modseq: int = 0) -> AnyOp:
-        """The op with its dot and what it waits for. `modseq` 0: the next of its mailbox."""
+        """The op with its dot and what it waits for. `modseq` 0: the next of its mailbox. Raises UnsayableOp, before
+        anything is changed, for one that nobody could read, neither others nor this node in its own journal."""
         held = self._seen()
         at = Dot(self.origin, self.causal.held.get(self.origin, 0) + 1)
         new = tuple(
@@ -46,8 +48,12 @@ class Journal:
             for origin, seq in sorted(held.items())
             if origin != self.origin and (self._told.get(origin, 0) < seq or origin in self.ahead)
         )
+        made = op.replaced(at=at, after=new, modseq=modseq or self.next_modseq(op), tx="")
+        why = why_unsayable(made.replaced(after=()))
+        if why is not None:
+            raise UnsayableOp(why)
         self._told |= {dot.origin: dot.seq for dot in new}
-        return op.replaced(at=at, after=new, modseq=modseq or self.next_modseq(op), tx="")
+        return made
 
     def next_modseq(self, op: Op) -> int:
         """One more than the highest that is known of what the op changes."""

@@ -23,6 +23,7 @@ from pyrepl.mailbox.mastering import Mastering
 from pyrepl.mailbox.portions import portions
 from pyrepl.mailbox.rows import BoxRow, MessageRow
 from pyrepl.mailbox.saving import Saving
+from pyrepl.mailbox.sayable import why_unsayable
 from pyrepl.mailbox.uids import NO_UID, WHY_NO_UID, next_uidvalidity
 from pyrepl.mailbox.verbs import (
     Check,
@@ -202,6 +203,10 @@ class MailSide:
                 answer = Ok(
                     uids=ranges(uid for op in copies for pair in op.touids for uid in range(pair[0], pair[1] + 1))
                 )
+        why = next((why for op in ops if (why := why_unsayable(op)) is not None), None)
+        if why is not None:
+            self.core.reply(client, tag, No(reason=Reason.FAILED, why=why))
+            return
         done = self.core.do(ops, tag=self.saving.acks.ask_tag(tag)) if ops else []
         for guid, uidnext in next_uids.items():
             self.saving.order(guid).passed(uidnext - 1)

@@ -8,12 +8,30 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final, TypeVar
 
+from pyrepl.mailbox.words import escape
+
 T = TypeVar("T")
 
 MOST_IN_OP: Final = 300
 """Messages that one op names: a line has room for their GUIDs."""
+MOST_GUID_BYTES_IN_OP: Final = 32 * 1024
+"""Of these GUIDs, as a line has them. They are rarely so long."""
 
 
 def portions(messages: Sequence[T], most: int = MOST_IN_OP) -> Iterator[Sequence[T]]:
-    """All of them, in their order, at most `most` in each; none of nothing."""
-    return (messages[at : at + most] for at in range(0, len(messages), most))
+    """All of them, in their order, at most `most` in each, and fewer where their GUIDs are long; none of nothing."""
+    first, used = 0, 0
+    for place, each in enumerate(messages):
+        size = _guid_bytes(each)
+        if place - first == most or (place > first and used + size > MOST_GUID_BYTES_IN_OP):
+            yield messages[first:place]
+            first, used = place, 0
+        used += size
+    if first < len(messages):
+        yield messages[first:]
+
+
+def _guid_bytes(message: object) -> int:
+    """Of a message's GUID or row; 0 for a UID."""
+    guid = message if isinstance(message, str) else getattr(message, "guid", "")
+    return len(escape(guid)) + 1

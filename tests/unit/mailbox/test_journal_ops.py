@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import pytest
+
 from pyrepl.mailbox.causal import Causal
 from pyrepl.mailbox.journal_ops import Journal, by_guid
 from pyrepl.mailbox.rows import BoxRow, MessageRow
-from pyrepl.mailbox.verbs import Copy, Store
+from pyrepl.mailbox.sayable import UnsayableOp
+from pyrepl.mailbox.verbs import Copy, Save, Store
 from pyrepl.mailbox.words import Box, Dot, Stamp, Token
 from tests.simulation.mailbox.memory_rows import MemoryRows
 
@@ -61,3 +64,11 @@ def test_an_op_waits_for_what_rows_that_came_by_state_may_show() -> None:
     assert mine.made(Store(user="alice", box=by_guid(ONE), guids=("G1",))).after == ()
     assert mine.seen() == (Dot("a", 4), Dot("b", 12), Dot("c", 1)) and mine.ahead == {}
     assert Journal(mine.rows, Causal({"b": 11}), "a").ahead == {"b": 12, "c": 1}, "a restart knows it still"
+
+
+def test_an_op_that_nobody_could_read_is_not_made() -> None:
+    mine = journal({"a": 3, "b": 9})
+    with pytest.raises(UnsayableOp, match="received"):
+        mine.made(Save(user="alice", box=by_guid(ONE), guid="G1", size=1, received=-1800))
+    made = mine.made(Store(user="alice", box=by_guid(ONE), guids=("G1",)))
+    assert (made.at, made.after) == (Dot("a", 4), (Dot("b", 9),)), "and nothing is changed by it"

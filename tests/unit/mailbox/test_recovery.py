@@ -154,13 +154,16 @@ def test_a_message_that_is_aside_gets_its_uid_or_another_if_clients_have_seen_th
 
 def test_messages_that_the_store_has_moved_keep_what_clients_have_seen() -> None:
     core = Core("a", rows(), ("b",))
-    core.rows.put_message(MessageRow("g1", "G0", 2, Token(1, 0), (Dot("a", 2),), 1, 1))
-    core.rows.put_message(MessageRow("g1", "G5", 4, Token(1, 0), (Dot("a", 3),), 1, 1))
+    inbox = "1" * 32
+    core.rows.put_box(BoxRow(inbox, "alice", "INBOX", Stamp(1, "a"), 5, uidnext=3))
+    core.rows.put_message(MessageRow(inbox, "G1", 1, Token(1, 0), (Dot("a", 1),), 1, 1))
+    core.rows.put_message(MessageRow(inbox, "G0", 2, Token(1, 0), (Dot("a", 2),), 1, 1))
+    core.rows.put_message(MessageRow(inbox, "G5", 4, Token(1, 0), (Dot("a", 3),), 1, 1))
     messages = {"G0": Stored(8, ()), "G1": Stored(7, ("\\Seen",)), "G5": Stored(0, ())}
-    core.recover({"alice": {"g1": StoredBox("INBOX", False, messages, next_uid=9)}})
-    assert {row.guid: row.uid for row in core.rows.messages("g1")} == {"G0": 8, "G1": 7, "G5": UNPLACED}
-    box = core.rows.box("g1")
-    assert box is not None and box.uidnext == 9 and core.unsettled == {"g1"}
+    core.recover({"alice": {inbox: StoredBox("INBOX", False, messages, next_uid=9)}})
+    assert {row.guid: row.uid for row in core.rows.messages(inbox)} == {"G0": 8, "G1": 7, "G5": UNPLACED}
+    box = core.rows.box(inbox)
+    assert box is not None and box.uidnext == 9 and core.unsettled == {inbox}
 
 
 def test_mail_that_no_work_brought_stays() -> None:
