@@ -26,6 +26,7 @@ Who may give out UIDs:
 Ops, which all nodes apply:
     journal_ops, causal  how they are made, and when they are due
     portions             how many messages one of them names
+    sayable              which ones other nodes can read
     merging              what they change; flags, modseqs, boxes are its rules
     clashes              two mails of one GUID in a mailbox
     core                 made, applied, kept, told
@@ -54,7 +55,7 @@ Mail processes:
 A Dovecot that knows nothing of us:
     gates, gate_states   it waits for lock files, which is its LOCK
     compare              what it did, from what files hold and rows say
-    copies               copies within a mailbox, which get a GUID of their own
+    copies               messages that get a GUID of their own
     folders              mailboxes that it made, renamed, deleted and subscribed
     joins                all users whose Maildirs were there before
 

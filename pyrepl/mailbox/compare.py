@@ -17,7 +17,7 @@ from itertools import dropwhile
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
-from pyrepl.mailbox.flag_changes import NO_CHANGE, Change
+from pyrepl.mailbox.flag_changes import NO_CHANGE, Change, change, without
 from pyrepl.mailbox.journal_ops import by_guid
 from pyrepl.mailbox.portions import portions
 from pyrepl.mailbox.rows import UNPLACED, BoxRow, MessageRow, Rows
@@ -50,7 +50,11 @@ class FoundBox(NamedTuple):
     told last, and `gone` those that went. `unsure`: something may be so only for a moment, and was not told: who looks
     again under the lock knows. `untold`: messages of which nothing is told, as works on them are under way. `next_uid`:
     clients of a mail program may have seen all UIDs below, those of messages too that went before it was looked; 0 if
-    that is not known. `is_held`: a mail program had the lock when it was looked without it."""
+    that is not known. `is_held`: a mail program had the lock when it was looked without it.
+
+    What a mail program may show and nodes cannot tell each other: `unread`: GUID -> why, of messages whose text cannot
+    be read, so that nothing is told of them; `nameless`: files whose name can be no message's; `has_own_keywords`:
+    files show keywords that stay on this node."""
 
     messages: tuple[Found, ...]
     keywords: frozenset[str] | None = frozenset()
@@ -61,6 +65,9 @@ class FoundBox(NamedTuple):
     untold: frozenset[str] = frozenset()
     next_uid: int = 0
     is_held: bool = False
+    unread: Mapping[str, str] = MappingProxyType({})
+    nameless: frozenset[str] = frozenset()
+    has_own_keywords: bool = False
 
 
 class Difference(NamedTuple):
@@ -88,7 +95,7 @@ def difference(
     messages whose ops are to come again, or whose texts are on their way: none of them is compared. `doubts`: nor are
     these flags of messages (doubts.py)."""
     there = {each.guid: each for each in found.messages if each.guid not in awaited}
-    unclear = {*found.untold, *awaited}
+    unclear = {*found.untold, *awaited, *found.unread}
     known = {guid: row for guid, row in _known(rows, box, found).items() if guid not in unclear}
     new = sorted(each for each in there.values() if _is_new(rows, box, known.get(each.guid), each))
     late = frozenset(each.guid for each in dropwhile(lambda each: each.text is not None, new))
@@ -101,7 +108,8 @@ def difference(
     for each in there.values():
         row = known.get(each.guid)
         if row is not None and row not in again:
-            added, removed = _changed(row, each, found.keywords, doubts.get(each.guid, NO_CHANGE))
+            doubt = doubts.get(each.guid, NO_CHANGE)
+            added, removed = without(change(row.set_flags(), each.flags, found.keywords), doubt)
             if added or removed:
                 changes.setdefault((added, removed), []).append(each.guid)
     return Difference(
@@ -131,13 +139,6 @@ def _is_new(rows: Rows, box: BoxRow, row: MessageRow | None, each: Found) -> boo
         return UNPLACED < row.uid < each.uid
     gone = rows.gone(box.guid, each.guid)
     return gone is None or gone.uid < each.uid
-
-
-def _changed(row: MessageRow, each: Found, keywords: frozenset[str] | None, doubt: Change) -> Change:
-    """Flags that were added, and removed, but for those in doubt. A keyword that files cannot show was not removed."""
-    had = set(row.set_flags())
-    shown = {flag for flag in had if flag.startswith("\\") or keywords is None or flag in keywords}
-    return tuple(sorted(each.flags - had - {*doubt[0]})), tuple(sorted(shown - each.flags - {*doubt[1]}))
 
 
 def _save(box: BoxRow, each: Found, token: Token) -> Save:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from functools import partial
 from typing import Final, NamedTuple, TypeVar, final
 
 from pyrepl.mailbox.answers import Ok
@@ -22,6 +23,7 @@ from pyrepl.mailbox.journal_ops import Journal, by_guid
 from pyrepl.mailbox.merging import NO_TEXT, Crossed, Effects, Merger, Text, Texts
 from pyrepl.mailbox.recovery import moved, works_at_start
 from pyrepl.mailbox.rows import UNPLACED, BoxRow, MessageRow, Rows
+from pyrepl.mailbox.sayable import sayable
 from pyrepl.mailbox.sending import Counted, Notice, Reply, Send
 from pyrepl.mailbox.store import (
     NAMING,
@@ -172,11 +174,20 @@ class Core:
             if result.outcome is Outcome.DONE and isinstance(work, MendMessage):
                 self.count(Counted.TEXT_MENDED)
                 self.note("text_mended", f"{work.user} {work.guid}")
-            if result.unkept_keywords and work.box not in self._told_keywords:
-                self._told_keywords.add(work.box)
-                self.note("keywords_not_replicated", f"{work.user} {self._named(work.box)}")
+            if result.unkept_keywords:
+                self.note_keywords(work.user, work.box)
             if result.outcome is Outcome.TOO_LOW and isinstance(work, AddMessage | MoveMessage):
                 self._set_aside(work, result.next_uid)
+
+    def note_keywords(self, user: str, box: str) -> None:
+        """A mailbox has keywords that are not the same on all nodes; it is told once."""
+        if box not in self._told_keywords:
+            self._told_keywords.add(box)
+            self.note("keywords_not_replicated", f"{user} {self._named(box)}")
+
+    def refused(self, user: str, box: str, why: str) -> None:
+        """What a mail program did, and no op can say."""
+        self.note("change_unsayable", f"{user} {box}: {why}")
 
     def _named(self, box: str) -> str:
         row = self.rows.box(box)
@@ -240,7 +251,7 @@ class Core:
                 box = self.rows.box(guid)
                 assert box is not None
                 self.pass_uids(box, uid)
-            for store in recovery.stores:
+            for store in sayable(recovery.stores, partial(self.refused, user, "")):
                 self.adopt_flags([store])
             for guid, changes in recovery.doubts.items():
                 self.doubts.add(guid, changes)

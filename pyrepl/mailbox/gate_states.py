@@ -157,6 +157,8 @@ class Gate:
         """The number of the last thing that was told of any mailbox when the order of this state was."""
         self.looked = 0
         """All up to this number is in the rows, and has a UID."""
+        self.odd: frozenset[str] = frozenset()
+        """What lies there and other nodes cannot have, as it was told."""
         self.why = ""
         """What was told of why it could not be shut, opened or looked at."""
 

@@ -26,6 +26,7 @@ keeps gates shut when the daemon is killed (its keeper).
 from __future__ import annotations
 
 from collections.abc import Container, Sequence
+from functools import partial
 from typing import Final, final
 
 from pyrepl.mailbox.boxes import is_visible, view
@@ -37,6 +38,7 @@ from pyrepl.mailbox.journal_ops import by_guid
 from pyrepl.mailbox.mastering import Mastering
 from pyrepl.mailbox.rows import BoxRow
 from pyrepl.mailbox.saving import Saving
+from pyrepl.mailbox.sayable import sayable
 from pyrepl.mailbox.sending import Counted
 from pyrepl.mailbox.store import Ended, MakeBox, MoveMessage, Outcome, RaiseNext, RemoveBox
 from pyrepl.mailbox.tracker_states import Phase
@@ -491,10 +493,12 @@ class Gates:
         if not differs.late:
             self.allowed.discard(box.guid)
         self._warn(gate, box, differs)
-        self._core.do(differs.expunges)
-        for save in differs.saves:
+        self._warn_odd(gate, box, found)
+        refused = partial(self._core.refused, box.user, box.name)
+        self._core.do(sayable(differs.expunges, refused))
+        for save in sayable(differs.saves, refused):
             self._saving.adopt(CLIENT if token is not None else "", box, save, now)
-        self._core.adopt_flags(differs.stores)
+        self._core.adopt_flags(sayable(differs.stores, refused))
         is_told = not (differs.late or awaited or found.untold)
         # A crash may have left a line of a message that another node saves: its UID is that message's.
         if is_told and (token is not None or self._is_arriving(box.guid)):
@@ -511,6 +515,19 @@ class Gates:
         if differs.missing and differs.missing != gate.missing:
             self._core.note("expunge_guard", f"{box.user} {box.name} {differs.missing}")
         gate.missing = differs.missing
+
+    def _warn_odd(self, gate: Gate, box: BoxRow, found: FoundBox) -> None:
+        """What a Dovecot may show, and other nodes cannot have; each file is told once."""
+        odd: frozenset[str] = frozenset()
+        for name, which in (("mail_unreadable", found.unread.values()), ("mail_nameless", found.nameless)):
+            new = sorted(set(which) - gate.odd)
+            more = f" and {len(new) - 1} more" if len(new) > 1 else ""
+            if new:
+                self._core.note(name, f"{box.user} {box.name} {new[0]}{more}")
+            odd |= frozenset(which)
+        gate.odd = odd
+        if found.has_own_keywords:
+            self._core.note_keywords(box.user, box.guid)
 
 
 _BEFORE_SHUT: Final = (GateState.LOOSE, GateState.SHUTTING)

@@ -141,14 +141,21 @@ def parse_user(word: str) -> str:
 def parse_guid(word: str) -> str:
     """The GUID of a message: a name of a file, or what another store gave it."""
     text = unescape(word)
-    if not text or len(text.encode()) > MOST_GUID_BYTES or "/" in text or text.startswith(".") or _has_control(text):
+    if not is_guid(text):
         raise _unexpected(f"the GUID of a message, at most {MOST_GUID_BYTES} bytes", word)
     return text
 
 
+def is_guid(text: str) -> bool:
+    """May a message have this GUID? `text` may be made of bytes that are no UTF-8 (to_text)."""
+    is_bad = not text or "/" in text or text.startswith(".") or _has_control(text)
+    return not is_bad and len(text.encode()) <= MOST_GUID_BYTES
+
+
 def _has_control(text: str) -> bool:
+    """Are there control characters in it, or bytes that are no UTF-8?"""
     # What is printable has none, which is soon seen.
-    return not text.isprintable() and any(unicodedata.category(char) == "Cc" for char in text)
+    return not text.isprintable() and any(unicodedata.category(char) in ("Cc", "Cs") for char in text)
 
 
 def box_name(text: str) -> str:
@@ -240,9 +247,15 @@ def parse_flag(word: str) -> str:
         if known is None:
             raise _unexpected(f"one of {', '.join(SYSTEM_FLAGS.values())}, or a keyword", word)
         return known
-    if not text or text == FLOOR or len(text) > 255 or " " in text or _has_control(text):
+    if not is_keyword(text):
         raise _unexpected("a keyword", word)
     return text
+
+
+def is_keyword(text: str) -> bool:
+    """Can nodes tell each other this keyword? `text` may be made of bytes that are no UTF-8 (to_text)."""
+    is_bad = not text or text == FLOOR or text.startswith("\\") or len(text) > 255 or " " in text
+    return not is_bad and not _has_control(text)
 
 
 SYSTEM_FLAGS: Final = {name.lower(): f"\\{name}" for name in ("Seen", "Answered", "Flagged", "Deleted", "Draft")}

@@ -1662,8 +1662,38 @@ class MailboxUidsRunShort(MailboxNotice):
 class MailboxKeywordsNotReplicated(MailboxNotice):
     LEVEL: ClassVar[Level] = Level.WARNING
     TEXT: ClassVar[str] = (
-        "Mailboxes: keywords_not_replicated {about}: a Maildir has letters for 26 keywords, and another node has set"
-        " one more. The Dovecot of this node does not show it; all nodes know it"
+        "Mailboxes: keywords_not_replicated {about}: a keyword is not on all nodes. Another node has set a 27th one, or"
+        " one that is no keyword of IMAP: a Maildir has letters for 26, so all nodes know it, and the Dovecot of this"
+        " node does not show it. Or dovecot-keywords in this Maildir has a name with blanks, brackets or bytes that are"
+        " no UTF-8: other nodes do not get it. Have mail programs give these mails another keyword"
+    )
+
+
+@final
+class MailboxMailUnreadable(MailboxNotice):
+    LEVEL: ClassVar[Level] = Level.WARNING
+    TEXT: ClassVar[str] = (
+        "Mailboxes: mail_unreadable {about}: no other node gets this mail, which the Dovecot of this node may show."
+        " Give the file to the user whom pyrepl runs as, or take away what is no mail: a folder, a link. It is read"
+        " again when something changes in the mailbox"
+    )
+
+
+@final
+class MailboxChangeUnsayable(MailboxNotice):
+    LEVEL: ClassVar[Level] = Level.WARNING
+    TEXT: ClassVar[str] = (
+        "Mailboxes: change_unsayable {about}: a mail program did this, and other nodes could not read it, so it stays"
+        " on this node. Save the mail anew, or give it fewer keywords; and please report this"
+    )
+
+
+@final
+class MailboxMailNameless(MailboxNotice):
+    LEVEL: ClassVar[Level] = Level.WARNING
+    TEXT: ClassVar[str] = (
+        "Mailboxes: mail_nameless {about}: no line of dovecot-uidlist can name this file, as its name has the end of a"
+        " line in it, or nothing before the colon. No client sees it, and no other node gets it. Give it another name"
     )
     TO_DO: ClassVar[str] = "Use fewer keywords in this mailbox"
 

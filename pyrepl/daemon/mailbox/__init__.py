@@ -29,7 +29,8 @@ Messages, in Maildirs that a Dovecot serves:
     aside                        texts of messages without a UID
     user_boxes, user_folders     a user's mailboxes: made, renamed, removed; which folder is which
     open_box, box_plan           one mailbox: a batch of works under its lock
-    look                         what is asked of who looks at one
+    look, listing                what is asked of who looks at one, and what is there
+    message_text                 what is told of a message's text
     uidlist_file, box_keywords, message_files
                                  its files
     uidlist_lock                 the lock that Dovecot takes too

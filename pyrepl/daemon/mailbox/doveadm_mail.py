@@ -16,7 +16,7 @@ from typing import Final, NamedTuple, final
 from pyrepl.daemon.mailbox.doveadm_program import MOST_UIDS, DoveadmError, DoveadmProgram
 from pyrepl.mailbox.maildir.layout import Layout, normal
 from pyrepl.mailbox.portions import portions
-from pyrepl.mailbox.words import ranges, render_uids
+from pyrepl.mailbox.words import is_keyword, ranges, render_uids
 
 MOST_TEXT_BYTES: Final = 8 * 1024 * 1024
 """Of texts that are read by one command, if they are more than one."""
@@ -218,8 +218,9 @@ def parsed_texts(said: bytes) -> Iterator[tuple[int, bytes]]:
 
 def _parsed_message(row: dict[str, str]) -> DoveadmMessage:
     """Raises KeyError, ValueError."""
-    flags = frozenset(row["flags"].split()) - {_RECENT}
-    numbers = int(row["size.physical"]), int(row["date.received.unixtime"])
+    flags = frozenset(flag for flag in row["flags"].split() if flag.startswith("\\") or is_keyword(flag)) - {_RECENT}
+    # IMAP has dates before 1970, the protocol has none.
+    numbers = int(row["size.physical"]), max(int(row["date.received.unixtime"]), 0)
     return DoveadmMessage(int(row["uid"]), row["guid"], flags, *numbers)
 
 

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import Final, final
 
 from pyrepl.daemon.mailbox.maildirs_place import NotThere
+from pyrepl.words import to_text
 
 PATIENCE_S: Final = 30.0
 """How long one command may take: it waits for the lock of the mailbox."""
@@ -57,7 +58,7 @@ class DoveadmProgram:
         """As `run`, of a command that answers with rows of fields."""
         said = self.run("-f", "json", *words)
         try:
-            found = json.loads(said)
+            found = json.loads(to_text(said))
             return [{key: str(value) for key, value in row.items()} for row in found]
         except (ValueError, AttributeError, TypeError):
             raise DoveadmError(f"doveadm said {said[:MOST_SAID]!r}, not rows") from None

@@ -58,6 +58,8 @@ from pyrepl.mailbox.store import (
     SubscribeBox,
     Work,
 )
+from pyrepl.mailbox.words import is_guid
+from pyrepl.words import from_text
 
 MOST_LOOKED_BYTES: Final = 4 * 1024 * 1024
 """Of texts that are read in one look; fresh_texts.py keeps that much until they have gone out."""
@@ -193,10 +195,13 @@ class DoveadmStore:
 
     def _split_copies(self, mail: DoveadmMail, box: DoveadmBox, listed: list[DoveadmMessage]) -> bool:
         """A mail program's COPY into the mailbox itself leaves two messages of one GUID, where the nodes know one: each
-        copy is saved again with a GUID of its own, and expunged. Were there any?"""
+        copy is saved again with a GUID of its own, and expunged. So is a message with a GUID that nodes cannot tell
+        each other. Were there any?"""
         guids = {each.guid for each in listed}
         first: dict[str, int] = {}
-        copies = [each for each in listed if first.setdefault(each.guid, each.uid) != each.uid]
+        copies = [
+            each for each in listed if first.setdefault(each.guid, each.uid) != each.uid or not is_guid(each.guid)
+        ]
         uid = box.uidnext
         for each, text in mail.texts(box.guid, copies):
             guid = _guid_of_copy(box, each)
@@ -356,4 +361,4 @@ def _folder(box: DoveadmBox, known: frozenset[str]) -> FoundFolder:
 
 
 def _guid_of_copy(box: DoveadmBox, copy: DoveadmMessage) -> str:
-    return guid_of_copy(box.guid.encode(), box.uidvalidity, copy.uid, copy.guid.encode()).decode()
+    return guid_of_copy(box.guid.encode(), box.uidvalidity, copy.uid, from_text(copy.guid)).decode()

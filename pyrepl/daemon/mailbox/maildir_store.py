@@ -22,10 +22,11 @@ from pyrepl.daemon.mailbox.files import Files
 from pyrepl.daemon.mailbox.folder_listing import check_inbox, found_folders
 from pyrepl.daemon.mailbox.fresh_texts import FreshTexts
 from pyrepl.daemon.mailbox.keeper_link import NoKeeper
+from pyrepl.daemon.mailbox.listing import Listing
 from pyrepl.daemon.mailbox.look import Look
 from pyrepl.daemon.mailbox.maildirs_place import MaildirsPlace, NotThere
 from pyrepl.daemon.mailbox.message_files import Change
-from pyrepl.daemon.mailbox.open_box import Listing, OpenBox, OtherBox
+from pyrepl.daemon.mailbox.open_box import OpenBox, OtherBox
 from pyrepl.daemon.mailbox.results import failed
 from pyrepl.daemon.mailbox.text_reading import read_text
 from pyrepl.daemon.mailbox.uidlist_lock import LockBusy, UidlistLock

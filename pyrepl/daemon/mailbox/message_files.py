@@ -10,7 +10,7 @@ from contextlib import suppress
 from typing import Final, NamedTuple, final
 
 from pyrepl.daemon.mailbox.files import Files, exchange
-from pyrepl.mailbox.maildir.filename import Name, base_of, parse, render
+from pyrepl.mailbox.maildir.filename import Name, base_of, is_listable, parse, render
 
 CUR: Final = b"cur"
 NEW: Final = b"new"
@@ -33,8 +33,8 @@ class MessageFiles:
     """What a listing found, kept true for our own changes; others' are seen by `load`.
 
     Invariants: `_places` has base -> (folder within the mailbox, file's name), as listed and as we changed it since;
-    `_names` has all names of each folder, so too. Of a base with several names, which `_doubled` has, it is one of
-    them, rather one in cur/.
+    `_names` has all names of each folder, so too, but those that `_passed_over` has. Of a base with several names,
+    which `_doubled` has, it is one of them, rather one in cur/.
     """
 
     def __init__(self, files: Files, folder: bytes) -> None:
@@ -43,6 +43,7 @@ class MessageFiles:
         self._places: dict[bytes, tuple[bytes, bytes]] = {}
         self._names: Final[dict[bytes, set[bytes]]] = {NEW: set(), CUR: set()}
         self._doubled: Final[set[bytes]] = set()
+        self._passed_over: Final[dict[bytes, set[bytes]]] = {NEW: set(), CUR: set()}
         self._listed_ns: dict[bytes, int] = {}
         self._heard = 0
         """How often changes were believed since both folders were listed."""
@@ -72,7 +73,10 @@ class MessageFiles:
         for subfolder in (NEW, CUR):
             self._mtime_ns(subfolder)
         for subfolder, name, is_there in changes:
-            (self._note if is_there else self._drop)(subfolder, name)
+            if is_listable(base_of(name)):
+                (self._note if is_there else self._drop)(subfolder, name)
+            else:
+                (self._passed_over[subfolder].add if is_there else self._passed_over[subfolder].discard)(name)
 
     def _mtime_ns(self, subfolder: bytes) -> int:
         """Raises FileNotFoundError if the folder is missing, other OSErrors."""
@@ -94,6 +98,11 @@ class MessageFiles:
 
     def has(self, base: bytes) -> bool:
         return base in self._places
+
+    @property
+    def passed_over(self) -> frozenset[bytes]:
+        """The paths of files that cannot be messages, as no line can name them. As loaded."""
+        return frozenset(self._path(folder, name) for folder, names in self._passed_over.items() for name in names)
 
     def bases(self) -> set[bytes]:
         """Of all messages that are there."""
@@ -134,11 +143,17 @@ class MessageFiles:
         self._changed.add(self._places[base][0])
 
     def remove(self, base: bytes) -> None:
-        """Raises OSError; what is gone already is well."""
+        """Raises OSError; what is gone already is well, but not what somebody renamed without the lock."""
+        try:
+            self._unlink(base)
+        except FileNotFoundError:
+            self.seek({base})
+            self._unlink(base)
+
+    def _unlink(self, base: bytes) -> None:
         place = self._places.get(base)
         if place is not None:
-            with suppress(FileNotFoundError):
-                self._files.unlink(self._path(*place))
+            self._files.unlink(self._path(*place))
             self._drop(*place)
             self._changed.add(place[0])
 
@@ -192,7 +207,10 @@ class MessageFiles:
         self._listed_ns[subfolder] = mtime_ns
 
     def _listed(self, subfolder: bytes) -> set[bytes]:
-        return {name for name in self._files.names(self._path(subfolder)) if not name.startswith(b".")}
+        """The names of messages that are there now."""
+        shown = {name for name in self._files.names(self._path(subfolder)) if not name.startswith(b".")}
+        self._passed_over[subfolder] = {name for name in shown if not is_listable(base_of(name))}
+        return shown - self._passed_over[subfolder]
 
     def _path(self, *parts: bytes) -> bytes:
         return b"/".join((self._folder, *parts))

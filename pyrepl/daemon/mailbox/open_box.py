@@ -1,7 +1,7 @@
 """One mailbox that is open: works on its messages, a batch under one lock, in an order that survives a crash.
 
     1 take dovecot-uidlist.lock, see what changed
-      and give copies of a message in its own mailbox a GUID of their own
+      and give messages whose GUID nodes cannot tell each other one of their own: a copy has that of its original
     2 names of new keywords
     3 lines of new messages in uidlist, in one write, fsync
     4 links, renames and removals in cur/
@@ -20,7 +20,7 @@ Not here: which mailbox has which folder (user_boxes.py), and who tells works (m
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from contextlib import suppress
 from itertools import takewhile
 from typing import Final, NamedTuple, TypeAlias, final
@@ -29,19 +29,20 @@ from pyrepl.daemon.mailbox.aside import Aside
 from pyrepl.daemon.mailbox.box_keywords import BoxKeywords
 from pyrepl.daemon.mailbox.box_plan import BoxPlan, BoxWork, FindText, portions
 from pyrepl.daemon.mailbox.files import Files, exchange, folder_of
-from pyrepl.daemon.mailbox.look import Look, TextChoice
+from pyrepl.daemon.mailbox.listing import Listing, Message
+from pyrepl.daemon.mailbox.look import Look
 from pyrepl.daemon.mailbox.message_files import Change, MessageFiles
+from pyrepl.daemon.mailbox.message_text import TextReader, shown_path
 from pyrepl.daemon.mailbox.results import failed
 from pyrepl.daemon.mailbox.uidlist_file import UidlistFile
 from pyrepl.daemon.mailbox.uidlist_lock import LockBusy, UidlistLock
 from pyrepl.errors import CorruptData, PyreplError
-from pyrepl.mailbox.compare import Found, FoundBox, Text
-from pyrepl.mailbox.copies import guid_of_copy
+from pyrepl.mailbox.compare import FoundBox
+from pyrepl.mailbox.copies import guid_of_copy, is_told_guid
+from pyrepl.mailbox.flag_changes import with_change
 from pyrepl.mailbox.maildir.filename import Name
 from pyrepl.mailbox.maildir.letters import SYSTEM, flags_of, letters_of
-from pyrepl.mailbox.maildir.text_sums import TextSums
 from pyrepl.mailbox.maildir.uidlist import LAST_UID, Entry, stored_guid
-from pyrepl.mailbox.outgoing import PIECE_BYTES
 from pyrepl.mailbox.store import DONE, AddMessage, MendMessage, MoveMessage, Outcome, RemoveMessage, Result, SetFlags
 from pyrepl.mailbox.uids import UidBlocks
 from pyrepl.words import from_text, to_text
@@ -62,35 +63,15 @@ class OtherBox(PyreplError):
     """The folder holds another mailbox than the one that was opened: somebody renamed folders."""
 
 
-class Message(NamedTuple):
-    """One message as it stands in the files."""
-
-    uid: int
-    guid: bytes
-    flags: frozenset[str]
-    path: bytes
-
-
-class Listing(NamedTuple):
-    """A mailbox as it stands in the files: messages by UID, and the bases of files that have no UID yet: they have just
-    come, or their lines were lost. None of those is an expunged message. `next_uid`: where no client expunges, all UIDs
-    below may have been seen."""
-
-    uidvalidity: int
-    next_uid: int
-    messages: tuple[Message, ...]
-    unlisted: frozenset[bytes]
-    carried: frozenset[str]
-    """The flags that a file's name can show."""
-
-
 class _Told(NamedTuple):
-    """What the files were like when it was told what is there. `unlisted`: the bases of those without a line."""
+    """What the files were like when it was told what is there. `unlisted`: the bases of those without a line; `unread`:
+    messages whose text could not be read."""
 
     last_uid: int
     whole_loads: int
     keywords: dict[int, str]
     unlisted: frozenset[bytes]
+    unread: frozenset[str]
 
 
 @final
@@ -141,8 +122,8 @@ class OpenBox:
         return self._list.next_uid
 
     def listing(self) -> Listing:
-        """All that is there, but copies that have the GUID of their original as yet; loaded anew, every folder listed.
-        Raises OSError, CorruptData, OtherBox."""
+        """All that is there, but what has no GUID of its own as yet; loaded anew, every folder listed. Raises OSError,
+        CorruptData, OtherBox."""
         self.load()
         self._look_twice()
         self._seek(self._list.entries.values())
@@ -150,13 +131,13 @@ class OpenBox:
 
     def _listed(self) -> Listing:
         unlisted = self._messages.bases()
-        copies = {entry.uid for entry in self._copies()}
+        nameless = {entry.uid for entry in self._without_guid()}
         found = []
         for entry in self._list.entries.values():
             name = self._messages.find(entry.base)
             if name is not None:
                 unlisted.discard(entry.base)
-                if entry.uid in copies:
+                if entry.uid in nameless:
                     continue
                 flags = flags_of(name.letters, self._keywords.known)
                 found.append(Message(entry.uid, entry.guid, flags, self._messages.path(entry.base)))
@@ -202,18 +183,33 @@ class OpenBox:
         self.load()
         # Two changes within one tick of the clock leave one time, and nothing tells of the second later.
         self._look_twice()
-        self._split_copies()
+        self._give_guids()
         is_known = not look.is_whole and told is not None and self._is_current(told)
         self._seek(self._changed(told) if told and is_known else self._list.entries.values())
         unlisted = self._unlisted(told if is_known else None)
         if unlisted and look.may_list:
-            new = [Entry(self.next_uid + place, base) for place, base in enumerate(sorted(unlisted))]
-            self._list.append(new, self.next_uid)
+            self._list.append(self._lines_of(unlisted), self.next_uid)
             unlisted.clear()
-        choice = TextChoice(look)
-        found = self._found_since(told, choice) if told and is_known else self._found_whole(choice)
-        self._tell(unlisted)
-        return found._replace(unlisted=len(unlisted), next_uid=self._used_up_to)
+        reader = self._reader(look, told)
+        found = self._found_since(told, reader) if told and is_known else self._found_whole(reader)
+        self._tell(unlisted, reader)
+        return self._with_odd(found, reader)._replace(unlisted=len(unlisted), next_uid=self._used_up_to)
+
+    def _lines_of(self, bases: Set[bytes]) -> list[Entry]:
+        """For files that have none, as far as there are UIDs."""
+        new: list[Entry] = []
+        for uid, base in zip(range(self.next_uid, LAST_UID + 1), sorted(bases)):
+            own = None if is_told_guid(base) else guid_of_copy(self.guid, self.uidvalidity, uid, base)
+            new.append(Entry(uid, base, own))
+        return new
+
+    def _reader(self, look: Look, told: _Told | None) -> TextReader:
+        return TextReader(self._files, look, told.unread if told else frozenset())
+
+    def _with_odd(self, found: FoundBox, reader: TextReader) -> FoundBox:
+        """Of what is there and is not told, it is told that it is there."""
+        nameless = frozenset(map(shown_path, self._messages.passed_over))
+        return found._replace(unread=reader.unread, nameless=nameless, has_own_keywords=self._keywords.known.has_own)
 
     @property
     def _used_up_to(self) -> int:
@@ -240,22 +236,22 @@ class OpenBox:
             if self._list.header.guid != self.guid or not self._is_current(told):
                 break
             with suppress(FileNotFoundError):
-                return self._glanced(told, TextChoice(look))
+                return self._glanced(told, self._reader(look, told))
         return unsure
 
-    def _glanced(self, told: _Told, choice: TextChoice) -> FoundBox:
+    def _glanced(self, told: _Told, reader: TextReader) -> FoundBox:
         """Raises FileNotFoundError if a new message gets another name at this moment."""
         unlisted = self._unlisted(told)
-        found = self._found_since(told, choice)
+        found = self._with_odd(self._found_since(told, reader), reader)
         # New messages are told in the order of their UIDs: whoever hears of one gives out no UID below it.
         missed = [entry.uid for entry in self._new_lines(told) if not self._messages.has(entry.base)]
-        copied = [entry.uid for entry in self._copies()]
-        messages = tuple(each for each in found.messages if each.uid < min((*missed, *copied), default=LAST_UID + 1))
+        nameless = [entry.uid for entry in self._without_guid()]
+        messages = tuple(each for each in found.messages if each.uid < min((*missed, *nameless), default=LAST_UID + 1))
         is_alive = self._lock.has_living_owner(self.folder)
         # Whoever looks under the lock overrides a dead owner.
-        is_unsure = bool(missed or copied or found.gone or unlisted & told.unlisted) or is_alive is False
+        is_unsure = bool(missed or nameless or found.gone or unlisted & told.unlisted) or is_alive is False
         if not is_unsure:
-            self._tell(unlisted)
+            self._tell(unlisted, reader)
         found = found._replace(messages=messages, unlisted=len(unlisted), gone=frozenset(), unsure=is_unsure)
         return found._replace(next_uid=0 if is_unsure else self._used_up_to, is_held=is_alive is True)
 
@@ -272,40 +268,38 @@ class OpenBox:
         bases = self._list.without_line(told.unlisted | self._messages.touched)
         return {base for base in bases if self._messages.has(base)}
 
-    def _tell(self, unlisted: set[bytes]) -> None:
+    def _tell(self, unlisted: set[bytes], reader: TextReader) -> None:
         """All that is there is about to be told."""
         last = next(reversed(self._list.entries), 0)
-        self._told = _Told(last, self._list.whole_loads, self._names, frozenset(unlisted))
+        unread = frozenset(reader.unread)
+        self._told = _Told(last, self._list.whole_loads, self._names, frozenset(unlisted), unread)
         self._messages.track()
 
-    def _found_whole(self, choice: TextChoice) -> FoundBox:
+    def _found_whole(self, reader: TextReader) -> FoundBox:
         listing = self._listed()
-        found = []
-        for each in listing.messages:
-            guid = to_text(each.guid)
-            text = self._text_of(guid, each.path, choice) if choice.wants(each.uid, guid) else None
-            found.append(Found(each.uid, guid, each.flags, text))
-        return FoundBox(tuple(found), listing.carried)
+        return FoundBox(reader.found(listing.messages), listing.carried)
 
-    def _found_since(self, told: _Told, choice: TextChoice) -> FoundBox:
+    def _found_since(self, told: _Told, reader: TextReader) -> FoundBox:
         """Messages whose files or lines are others than were told."""
         guids = {entry.guid for entry in self._changed(told)}
         there = {guid: present[0] for guid in guids if (present := self._present(stored_guid(guid)))}
         found = []
         for guid, entry in sorted(there.items(), key=lambda pair: pair[1].uid):
-            name, path, text_guid = self._messages.find(entry.base), self._messages.path(entry.base), to_text(guid)
+            name = self._messages.find(entry.base)
             assert name is not None
             flags = flags_of(name.letters, self._keywords.known)
-            text = self._text_of(text_guid, path, choice) if choice.wants(entry.uid, text_guid) else None
-            found.append(Found(entry.uid, text_guid, flags, text))
+            found.append(Message(entry.uid, guid, flags, self._messages.path(entry.base)))
         gone = frozenset(map(to_text, guids - there.keys()))
-        return FoundBox(tuple(sorted(found)), self._carried, is_whole=False, gone=gone)
+        return FoundBox(reader.found(found), self._carried, is_whole=False, gone=gone)
 
     def _changed(self, told: _Told) -> list[Entry]:
-        """The lines that are new, and those of files that are others than were told."""
+        """The lines that are new, and those of files that are others than were told, or could not be read. Of a line
+        whose GUID cannot be told nothing was told."""
         assert self._messages.touched is not None
         known = (self._list.of_base(base) for base in self._messages.touched)
-        return [entry for entry in (*known, *self._new_lines(told)) if entry is not None]
+        unread = (entry for guid in told.unread for entry in self._list.of_guid(_stored(guid)))
+        named = (entry for entry in (*known, *unread, *self._new_lines(told)) if entry is not None)
+        return [entry for entry in named if entry.uid not in self._list.untold]
 
     def _new_lines(self, told: _Told) -> Iterator[Entry]:
         """The last one first."""
@@ -318,20 +312,7 @@ class OpenBox:
     @property
     def _carried(self) -> frozenset[str]:
         """The flags that a file's name can show."""
-        return frozenset(SYSTEM) | frozenset(self._names.values())
-
-    def _text_of(self, guid: str, path: bytes, choice: TextChoice) -> Text:
-        counted = TextSums()
-        is_whole = False
-        while not is_whole:
-            data = self._files.read_part(path, counted.size, PIECE_BYTES)
-            is_whole = len(data) < PIECE_BYTES
-            choice.take(guid, data, is_all=is_whole and not counted.size)
-            counted.feed(data)
-        found = self._files.stat(path)
-        if found is None:
-            raise FileNotFoundError(2, "a message's file is gone", path)
-        return Text(counted.size, found.mtime_ns // 1_000_000_000, counted.sums)
+        return frozenset(SYSTEM) | self._keywords.known.told
 
     def texts(self, guids: Sequence[str]) -> list[bytes | None]:
         """The paths of these messages' texts; loaded anew. Raises OSError, CorruptData, OtherBox."""
@@ -372,7 +353,7 @@ class OpenBox:
 
     def _perform(self, works: Sequence[BoxWork], find_text: FindText) -> list[Result]:
         self.load()
-        self._split_copies()
+        self._give_guids()
         before = self.next_uid
         results: list[Result] = []
         for portion in portions(works):
@@ -491,7 +472,7 @@ class OpenBox:
             flags = frozenset(work.flags)
             if work.before is not None:
                 had = flags_of(name.letters, self._keywords.known)
-                flags = (had - (set(work.before) - flags)) | (flags - set(work.before))
+                flags = with_change(had, work.before, work.flags)
             letters = letters_of(sorted(flags), self._keywords.known, name.letters)
             self._messages.rename(entry.base, name.with_letters(letters))
 
@@ -505,20 +486,22 @@ class OpenBox:
         for other in present[:-1]:
             self._messages.remove(other.base)
 
-    def _copies(self) -> list[Entry]:
-        """Messages that have the GUID of one before them. As loaded."""
+    def _without_guid(self) -> list[Entry]:
+        """Messages that have the GUID of one before them, or one that nodes cannot tell each other. As loaded."""
         shared = (self._list.of_guid(guid) for guid in self._list.shared_guids)
         there = ([each for each in same if self._messages.has(each.base)] for same in shared)
-        return [copy for same in there for copy in same[1:]]
+        copies = [copy for same in there for copy in same[1:]]
+        untold = (self._list.entries[uid] for uid in self._list.untold)
+        return copies + [entry for entry in untold if self._messages.has(entry.base)]
 
-    def _split_copies(self) -> None:
+    def _give_guids(self) -> None:
         """A mail program's COPY into the mailbox itself leaves two messages of one GUID, where the nodes know one: the
-        copy, which has the higher UID, gets a GUID of its own, and is a message like any other. While we have the lock.
-        Raises OSError."""
-        copies = self._copies()
-        if copies:
+        copy, which has the higher UID, gets a GUID of its own, and is a message like any other. So does a file with a
+        name that can be no GUID on the wire. While we have the lock. Raises OSError."""
+        nameless = self._without_guid()
+        if nameless:
             self._list.set_guids(
-                {each.uid: guid_of_copy(self.guid, self.uidvalidity, each.uid, each.guid) for each in copies}
+                {each.uid: guid_of_copy(self.guid, self.uidvalidity, each.uid, each.guid) for each in nameless}
             )
 
     def _present(self, guid: bytes) -> list[Entry]:

@@ -11,6 +11,7 @@ from typing import Final, final
 
 from pyrepl.daemon.mailbox.files import Files, replace
 from pyrepl.errors import CorruptData
+from pyrepl.mailbox.copies import is_told_guid
 from pyrepl.mailbox.maildir.uidlist import (
     MOST_LINE_BYTES,
     Entry,
@@ -31,7 +32,8 @@ class UidlistFile:
     """One list. After `load` it is as it stands in the file.
 
     Invariant: `_read_bytes` is where the last whole line that was read ends, `_last_line` that line; `_inode` is the
-    file's then. A list that was written anew may have an old inode, so the line is looked at as well.
+    file's then. A list that was written anew may have an old inode, so that line and `_first_line` are looked at as
+    well: where no line went, the next UID in the first one may be another.
     """
 
     def __init__(self, files: Files, folder: bytes) -> None:
@@ -39,6 +41,7 @@ class UidlistFile:
         self._path: Final = folder + b"/" + NAME
         self._inode = -1
         self._read_bytes = 0
+        self._first_line = b""
         self._last_line = b""
         self._torn = False
         self.header = Header(1, 1)
@@ -48,6 +51,8 @@ class UidlistFile:
         self._by_base: dict[bytes, Entry] = {}
         self.shared_guids: set[bytes] = set()
         """GUIDs of several lines, as `of_guid` takes them."""
+        self.untold: set[int] = set()
+        """The UIDs of lines whose GUID nodes cannot tell each other."""
         self.whole_loads = 0
         """How often it was read as a whole: what was known of it before is void."""
 
@@ -125,6 +130,8 @@ class UidlistFile:
     def _load_rest(self) -> bool:
         """False if this is not the list that was read."""
         start = self._read_bytes - len(self._last_line)
+        if self._files.read_part(self._path, 0, len(self._first_line)) != self._first_line:
+            return False
         data = self._files.read(self._path, start)
         if not data.startswith(self._last_line):
             return False
@@ -138,10 +145,12 @@ class UidlistFile:
 
     def _take(self, whole: Uidlist, data: bytes, inode: int) -> None:
         self.header, self._inode, self._torn = whole.header, inode, False
-        self.entries, self._by_guid, self._by_base, self.shared_guids = {}, {}, {}, set()
+        self.entries, self._by_guid, self._by_base = {}, {}, {}
+        self.shared_guids, self.untold = set(), set()
         self.whole_loads += 1
         self._note(list(whole.entries))
         self._read_bytes = 0
+        self._first_line = data[: data.find(b"\n") + 1]
         self._read_to(data)
 
     def _read_to(self, lines: bytes) -> None:
@@ -159,6 +168,8 @@ class UidlistFile:
             if len(same) > 1:
                 self.shared_guids.add(guid)
             self._by_base[entry.base] = entry
+            if not is_told_guid(entry.guid):
+                self.untold.add(entry.uid)
 
 
 def create(files: Files, folder: bytes, uidvalidity: int, guid: bytes, uidnext: int) -> None:

@@ -278,8 +278,8 @@ class UserBoxes:
             self._lock.release(old, moved_to=new)
 
     def _move(self, folder: bytes, new: bytes) -> None:
-        """A mailbox's folder to the path `new`; where that is there, or others lie within, its own files alone. An empty
-        folder that would be left goes: Dovecot shows it to clients as a mailbox."""
+        """A mailbox's folder to the path `new`; where that is there, or others lie within, its own files alone. An
+        empty folder that would be left goes: Dovecot shows it to clients as a mailbox."""
         old = self._folders.path(folder)
         is_within = new.startswith(old + b"/")
         if self._files.stat(new) is None and not is_within and not self._folders.has_children(folder):

@@ -30,6 +30,7 @@ _SIZE: Final = re.compile(rb",S=([0-9]{1,19})(?=[,:]|$)")
 _WIRE_SIZE: Final = re.compile(rb",W=([0-9]{1,19})(?=[,:]|$)")
 _LETTERS: Final = re.compile(rb"[A-Za-z]*")
 _NO_BASE: Final = re.compile(rb"[/:\0-\x1f\x7f]")
+_BREAKS_LINES: Final = re.compile(rb"[\0\r\n]")
 
 
 @final
@@ -61,8 +62,9 @@ def base_of(name: bytes) -> bytes:
 
 
 def render(name: Name) -> bytes:
-    """The name in cur/, where each has its `:2,`."""
-    return name.base + _INFO + name.letters + name.tail
+    """The name in cur/, where each has its `:2,`, as far as a name may be long: letters of a base that leaves no room
+    for them are flags that this Dovecot cannot set either."""
+    return (name.base + _INFO + name.letters + name.tail)[:MOST_BYTES]
 
 
 def sorted_letters(letters: bytes) -> bytes:
@@ -74,6 +76,12 @@ def size_of(base: bytes) -> int | None:
     """The size that a base states; None if it states none."""
     found = _SIZE.search(base)
     return int(found[1]) if found else None
+
+
+def is_listable(base: bytes) -> bool:
+    """Can a line of dovecot-uidlist name a file that has this base? Dovecot passes over a name with CR or LF, and gives
+    one without a base another name (maildir-uidlist.c, maildir-sync.c); so it is never a message before."""
+    return bool(base) and not _BREAKS_LINES.search(base)
 
 
 def is_base(name: bytes) -> bool:

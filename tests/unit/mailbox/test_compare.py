@@ -155,3 +155,19 @@ def test_of_a_part_only_what_is_named_is_compared() -> None:
     [expunge], [save], [store] = differs.expunges, differs.saves, differs.stores
     assert (expunge.guids, save.guid, store.guids, store.add) == (("G3",), "G9", ("G2",), ("\\Seen",))
     assert differs.missing == 0
+
+
+def test_keywords_are_compared_whatever_their_case() -> None:
+    rig = Rig()
+    rig.do(rig.save("G1", 1, "NonJunk"))
+    assert rig.ops(as_found(1, "nonjunk"), keywords=frozenset({"nonjunk"})) == []
+    [store] = rig.ops(as_found(1), keywords=frozenset({"nonjunk"}))
+    assert isinstance(store, Store) and (store.add, store.remove) == ((), ("NonJunk",))
+    assert rig.ops(as_found(1), keywords=frozenset({"other"})) == [], "files cannot show it"
+
+
+def test_nothing_is_told_of_a_message_that_cannot_be_read() -> None:
+    rig = Rig(2)
+    found = FoundBox((as_found(2), as_found(4, text=TEXT)), unread={"G1": "a folder", "G3": "a link"})
+    differs = difference(rig.core.rows, rig.box, found, TOKEN, 100)
+    assert (differs.expunges, [save.guid for save in differs.saves]) == ([], ["G4"])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pyrepl.mailbox.flag_changes import GUARD, FlagChanges
+from pyrepl.mailbox.flag_changes import GUARD, FlagChanges, change, with_change, without
 from pyrepl.mailbox.portions import MOST_IN_OP
 from pyrepl.mailbox.rows import MessageRow
 from pyrepl.mailbox.words import Dot, Register, Stamp, Token
@@ -35,3 +35,16 @@ def test_many_are_an_accident_and_parts_are_small() -> None:
         assert changes.are_many(number + 1) == (number + 1 > GUARD) and not changes.are_many(10_000)
     assert [len(guids) for _, guids in changes.parts()] == [MOST_IN_OP, 1]
     assert len(found := changes.by_message()) == MOST_IN_OP + 1 and found["G0000"] == (("\\Seen",), ())
+
+
+def test_what_changed_is_asked_whatever_the_case() -> None:
+    assert change({"\\Seen", "NonJunk"}, {"nonjunk", "New"}, None) == (("New",), ("\\Seen",))
+    assert change({"\\Seen", "A", "B"}, (), {"a"}) == ((), ("A", "\\Seen"))
+    assert without((("A", "b"), ("C",)), (("B",), ("c",))) == (("A",), ())
+
+
+def test_what_a_mail_program_changed_meanwhile_stays_changed() -> None:
+    assert with_change({"nonjunk", "kept"}, ("NonJunk",), ()) == {"kept"}
+    assert with_change({"nonjunk"}, ("NonJunk",), ("NonJunk",)) == {"nonjunk"}
+    assert with_change({"nonjunk"}, (), ("NonJunk", "\\Seen")) == {"nonjunk", "\\Seen"}
+    assert with_change((), ("\\Seen",), ("\\Seen", "New")) == {"New"}, "it took \\Seen away"

@@ -593,3 +593,29 @@ def test_while_the_files_lag_behind_the_rows_no_gate_is_opened_and_an_open_one_i
     assert rig.gates.orders({"alice"}, rig.now) == []
     rig.node.tick(rig.now)
     assert rig.state() is GateState.SHUTTING
+
+
+def test_what_other_nodes_cannot_have_is_told_once() -> None:
+    rig = Rig()
+    rig.see(READS)
+    rig.notices.clear()
+    odd = {"unread": {"G1": "/x: Is a directory"}, "nameless": frozenset({"/y", "/z"}), "has_own_keywords": True}
+    rig.found = mail(2)._replace(**odd)
+    rig.see(RELEASED)
+    rig.see(RELEASED)
+    assert rig.notices == [
+        Notice("mail_unreadable", "alice INBOX /x: Is a directory"),
+        Notice("mail_nameless", "alice INBOX /y and 1 more"),
+        Notice("keywords_not_replicated", "alice INBOX"),
+    ]
+    assert rig.messages() == {2: "G2"}
+
+
+def test_what_no_op_can_say_is_refused_and_the_rest_is_told() -> None:
+    rig = Rig()
+    rig.see(READS)
+    rig.notices.clear()
+    found = (Found(1, "x" * 129, frozenset(), TEXT), Found(2, "G2", frozenset(), TEXT))
+    rig.found = FoundBox(found)
+    rig.see(RELEASED)
+    assert rig.messages() == {2: "G2"} and [note.name for note in rig.notices] == ["change_unsayable"]

@@ -151,3 +151,22 @@ def test_only_the_folders_that_we_changed_are_synced(disk: ModelDisk, found: Mes
         found.sync()
     synced = [path for what, path in calls if what == "sync"]
     assert synced == [b"/box/cur", b"/box/cur", b"/box/new"]
+
+
+def test_what_no_line_can_name_is_passed_over(disk: ModelDisk, found: MessageFiles) -> None:
+    for name in (b"new/foo\nbar", b"new/:2,S", b"cur/x\r:2,"):
+        disk.write_new(b"/box/" + name, b"mail")
+    found.load()
+    assert found.bases() == {b"a", b"b"}
+    assert found.passed_over == {b"/box/new/foo\nbar", b"/box/new/:2,S", b"/box/cur/x\r:2,"}
+    found.hear([Change(NEW, b"foo\nbar", False), Change(NEW, b"more\n", True), Change(NEW, b":2,S", False)])
+    assert found.passed_over == {b"/box/new/more\n", b"/box/cur/x\r:2,"} and found.bases() == {b"a", b"b"}
+
+
+def test_a_file_that_was_renamed_meanwhile_is_removed(disk: ModelDisk, found: MessageFiles) -> None:
+    disk.rename(b"/box/cur/a:2,S", b"/box/cur/a:2,FS")
+    found.remove(b"a")
+    assert not found.has(b"a") and disk.names(b"/box/cur") == []
+    disk.unlink(b"/box/new/b")
+    found.remove(b"b")
+    assert not found.has(b"b")

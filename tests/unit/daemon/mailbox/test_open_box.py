@@ -8,12 +8,15 @@ import random
 import pytest
 
 from pyrepl.daemon.mailbox.aside import Aside
+from pyrepl.daemon.mailbox.listing import Listing
 from pyrepl.daemon.mailbox.look import Look
-from pyrepl.daemon.mailbox.open_box import Listing, OpenBox, OtherBox
+from pyrepl.daemon.mailbox.open_box import OpenBox, OtherBox
 from pyrepl.daemon.mailbox.uidlist_file import create
 from pyrepl.daemon.mailbox.uidlist_lock import UidlistLock
 from pyrepl.mailbox.compare import Found
+from pyrepl.mailbox.copies import is_told_guid
 from pyrepl.mailbox.maildir.letters import SYSTEM
+from pyrepl.mailbox.maildir.uidlist import LAST_UID
 from pyrepl.mailbox.store import AddMessage, MoveMessage, Outcome, RemoveMessage, SetFlags
 from tests.unit.daemon.mailbox.model_disk import ModelDisk
 
@@ -337,3 +340,119 @@ def test_a_glance_at_a_mailbox_whose_lock_a_dead_dovecot_left_is_unsure(disk: Mo
         assert (glance.is_held, glance.unsure) == (is_held, not is_held)
         disk.unlink(b"/box/dovecot-uidlist.lock")
     assert not box.glance(Look(1)).is_held
+
+
+ODD = {
+    b"h\xf6st": "no UTF-8",
+    b"L" * 150: "too long",
+    b"a\tb": "a control byte",
+    b"good": "",
+}
+
+
+def test_messages_whose_names_can_be_no_guid_get_one(disk: ModelDisk, box: OpenBox) -> None:
+    for name in ODD:
+        disk.write_new(b"/box/new/" + name, b"mail")
+    found = box.found(Look(0, may_list=True))
+    guids = {each.uid: each.guid for each in found.messages}
+    assert sorted(guids) == [1, 2, 3, 4] and found.unlisted == 0
+    assert all(is_told_guid(guid.encode()) for guid in guids.values()) and "good" in guids.values()
+    assert {each.uid: each.guid for each in box.found(Look(0)).messages} == guids, "and keep it"
+    assert [message.guid.decode() for message in box.listing().messages] == list(guids.values())
+
+
+def test_so_do_those_to_which_dovecot_gave_a_line(disk: ModelDisk, box: OpenBox) -> None:
+    assert box.found(Look(0)).messages == ()
+    for name in ODD:
+        disk.write_new(b"/box/cur/" + name + b":2,S", b"mail")
+    disk.append(b"/box/dovecot-uidlist", b"".join(b"%d :%b\n" % (uid, name) for uid, name in enumerate(ODD, 1)))
+    glanced = box.glance(Look(0))
+    assert glanced.unsure and glanced.messages == (), "in the order of UIDs"
+    assert [message.uid for message in box.listing().messages] == [4], "those have none as yet"
+    found = box.found(Look(0))
+    assert [each.uid for each in found.messages] == [1, 2, 3, 4]
+    assert all(is_told_guid(each.guid.encode("utf-8", "surrogateescape")) for each in found.messages)
+
+
+def test_an_expunged_message_of_such_a_name_is_not_told(disk: ModelDisk, box: OpenBox) -> None:
+    box.found(Look(0))
+    disk.append(b"/box/dovecot-uidlist", b"1 :h\xf6st\n")
+    assert box.found(Look(0, is_whole=False)).gone == frozenset()
+
+
+def test_names_that_no_line_can_have_are_not_listed(disk: ModelDisk, box: OpenBox) -> None:
+    for name in (b"foo\nbar", b":2,S", b"good"):
+        disk.write_new(b"/box/new/" + name, b"mail")
+    found = box.found(Look(0, may_list=True))
+    assert [each.guid for each in found.messages] == ["good"] and found.unlisted == 0
+    assert found.nameless == {'"/box/new/foo\\nbar"', '"/box/new/:2,S"'}
+    assert disk.read(b"/box/dovecot-uidlist").endswith(b"\n1 :good\n")
+
+
+def test_no_line_is_above_the_last_uid(disk: ModelDisk, box: OpenBox) -> None:
+    disk.append(b"/box/dovecot-uidlist", b"%d :gone\n" % (LAST_UID - 1))
+    for name in (b"a", b"b"):
+        disk.write_new(b"/box/new/" + name, b"mail")
+    assert [each.uid for each in box.found(Look(0, may_list=True)).messages] == [LAST_UID]
+
+
+def test_a_message_that_cannot_be_read_holds_up_no_other(disk: ModelDisk, box: OpenBox) -> None:
+    disk.make_folder(b"/box/cur/folder")
+    disk.write_new(b"/box/new/mail", b"mail")
+    disk.append(b"/box/dovecot-uidlist", b"1 :folder\n2 :mail\n")
+    found = box.found(Look(0))
+    assert [each.guid for each in found.messages] == ["mail"]
+    assert found.unread == {"folder": '"/box/cur/folder": Is a directory'}
+    later = box.found(Look(3, is_whole=False))
+    assert (later.messages, later.unread, later.is_whole) == ((), found.unread, False)
+    disk.remove_folder(b"/box/cur/folder")
+    disk.write_new(b"/box/cur/folder:2,S", b"mail")
+    [healed] = box.found(Look(3, is_whole=False)).messages
+    assert (healed.guid, healed.text and healed.text.size) == ("folder", 4)
+
+
+def test_a_date_before_1970_is_that_of_1970(disk: ModelDisk, box: OpenBox) -> None:
+    disk.write_new(b"/box/new/old", b"mail")
+    disk.set_mtime(b"/box/new/old", -1800)
+    [found] = box.found(Look(0, may_list=True)).messages
+    assert found.text is not None and found.text.received == 0
+
+
+def test_keywords_that_nodes_cannot_tell_each_other_stay(disk: ModelDisk, box: OpenBox) -> None:
+    box.perform([_add("a", 1)], lambda work: b"/text")
+    assert not box.found(Look(0)).has_own_keywords
+    disk.write_new(b"/box/dovecot-keywords", b"0 ge\xf6scht\n")
+    disk.rename(b"/box/cur/a:2,", b"/box/cur/a:2,a")
+    found = box.found(Look(0))
+    assert [each.flags for each in found.messages] == [set()] and found.has_own_keywords
+    assert found.keywords == frozenset(SYSTEM)
+    box.perform([SetFlags("u", "b", "a", ("Junk",))], lambda work: None)
+    assert disk.names(b"/box/cur") == [b"a:2,ab"] and disk.read(b"/box/dovecot-keywords") == b"0 ge\xf6scht\n1 Junk\n"
+
+
+def test_a_keyword_is_removed_whatever_its_case(disk: ModelDisk, box: OpenBox) -> None:
+    disk.write_new(b"/box/dovecot-keywords", b"0 nonjunk\n")
+    box.perform([_add("a", 1, "NonJunk")], lambda work: b"/text")
+    assert disk.names(b"/box/cur") == [b"a:2,a"]
+    box.perform([SetFlags("u", "b", "a", (), ("NonJunk",))], lambda work: None)
+    assert disk.names(b"/box/cur") == [b"a:2,"]
+
+
+def test_flags_for_which_a_name_has_no_room_stay_away(disk: ModelDisk, box: OpenBox) -> None:
+    name = b"n" * 251
+    disk.write_new(b"/box/cur/" + name + b":2,", b"mail")
+    [found] = box.found(Look(0, may_list=True)).messages
+    [result] = box.perform([SetFlags("u", "b", found.guid, ("\\Seen", "\\Flagged"))], lambda work: None)
+    assert result.outcome is Outcome.DONE and disk.names(b"/box/cur") == [name + b":2,F"]
+
+
+def test_a_message_that_got_another_name_meanwhile_is_removed(disk: ModelDisk, box: OpenBox) -> None:
+    box.perform([_add("a", 1)], lambda work: b"/text")
+
+    def rename(number: int, what: str, path: bytes) -> None:
+        disk.before_call = lambda number, what, path: None
+        disk.rename(b"/box/cur/a:2,", b"/box/cur/a:2,S")
+
+    disk.before_call = rename
+    [result] = box.perform([RemoveMessage("u", "b", "a")], lambda work: None)
+    assert result.outcome is Outcome.DONE and disk.names(b"/box/cur") == []

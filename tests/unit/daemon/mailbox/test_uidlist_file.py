@@ -107,3 +107,22 @@ def test_what_is_no_list(disk: ModelDisk, file: UidlistFile) -> None:
     with pytest.raises(CorruptData):
         file.load()
     assert guid_in(disk, b"/box") is None
+
+
+def test_a_list_that_was_written_anew_twice_is_read_whole(disk: ModelDisk, file: UidlistFile) -> None:
+    file.append([Entry(3, b"a")], 4)
+    # Another file, of the same inode, that ends in the same line.
+    for number, byte in enumerate(b"N9"):
+        disk._data[disk._find(PATH)][FIRST.index(b"N1") + number] = byte
+    file.load()
+    assert file.next_uid == 9 and list(file.entries) == [3]
+
+
+def test_guids_that_nodes_cannot_tell_each_other_are_known(disk: ModelDisk, file: UidlistFile) -> None:
+    disk.append(PATH, b"3 :a\n4 :h\xf6st\n5 Gx/y :b\n")
+    file.load()
+    assert file.untold == {4, 5}
+    file.set_guids({4: b"0" * 32, 5: b"1" * 32})
+    assert file.untold == set() and disk.read(PATH).endswith(
+        b"4 G" + b"0" * 32 + b" :h\xf6st\n5 G" + b"1" * 32 + b" :b\n"
+    )
