@@ -24,7 +24,7 @@ NO_CHANGE: Final[Change] = ((), ())
 
 def change(own: Iterable[str], shown: Iterable[str], carried: Iterable[str] | None) -> Change:
     """What was done to a message with the flags `own`, which the store shows with those that are `shown`. `carried`:
-    the flags that the store can show there, but system flags, which it always can; None for all."""
+    the keywords that the store can show there, as it always can system flags; None for all."""
     had, own_flags, shown_flags = None if carried is None else folded(carried), sorted(own), sorted(shown)
     own_keys, shown_keys = folded(own_flags), folded(shown_flags)
     added = tuple(flag for flag in shown_flags if flag.lower() not in own_keys)

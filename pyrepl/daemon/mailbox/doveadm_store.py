@@ -199,9 +199,8 @@ class DoveadmStore:
         each other. Were there any?"""
         guids = {each.guid for each in listed}
         first: dict[str, int] = {}
-        copies = [
-            each for each in listed if first.setdefault(each.guid, each.uid) != each.uid or not is_guid(each.guid)
-        ]
+        again = [each for each in listed if first.setdefault(each.guid, each.uid) != each.uid]
+        copies = again + [each for each in listed if not is_guid(each.guid) and each not in again]
         uid = box.uidnext
         for each, text in mail.texts(box.guid, copies):
             guid = _guid_of_copy(box, each)

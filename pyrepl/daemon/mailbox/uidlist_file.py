@@ -32,8 +32,8 @@ class UidlistFile:
     """One list. After `load` it is as it stands in the file.
 
     Invariant: `_read_bytes` is where the last whole line that was read ends, `_last_line` that line; `_inode` is the
-    file's then. A list that was written anew may have an old inode, so that line and `_first_line` are looked at as
-    well: where no line went, the next UID in the first one may be another.
+    file's then. A list that was written anew may have an old inode, so that line is looked at as well, and so is
+    `_first_line`: where no line went, the next UID in it may be another.
     """
 
     def __init__(self, files: Files, folder: bytes) -> None:
