@@ -109,17 +109,20 @@ class GateOrder(NamedTuple):
 
 
 class GateResult(NamedTuple):
-    """How an order ended: `found` of SHUT, LOOK and GLANCE. `is_busy`: a Dovecot has the lock file; `why`: it
-    failed."""
+    """How an order ended: `found` of SHUT, LOOK and GLANCE. `is_busy`: a Dovecot has the lock file; `why`: it failed,
+    and if it `is_gone`, as the mailbox has no folder now. `was_open`: of SHUT, the lock file was not ours before."""
 
     found: FoundBox | None = None
     is_busy: bool = False
     why: str = ""
+    is_gone: bool = False
+    was_open: bool = False
 
 
 class Seen(NamedTuple):
     """What the file system told of one mailbox: somebody reads its lock file, released it, brought mail, or holds the
-    lock for HELD_S already."""
+    lock for HELD_S already. The lock file of a gate that is shut counts as released when it is gone, be it with its
+    folder: nobody but this node was to remove it."""
 
     reads: bool = False
     released: bool = False
@@ -143,6 +146,8 @@ class Gate:
         self.is_unsure = False
         """The last glance left something open."""
         self.has_changed = False
+        self.is_lost = False
+        """The lock file went while it was ours, and was not taken again yet."""
         self.again_at = float("inf")
         self.wanted_at = float("inf")
         """Since when a Dovecot waits at it."""

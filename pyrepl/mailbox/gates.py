@@ -4,6 +4,7 @@ needs to know nothing of it asks for the mastership by waiting for that file.
 | state | event | next |
 |---|---|---|
 | SHUT | somebody reads the lock file, or mail lies there without a UID | WANTED: LOCK |
+| SHUT | the lock file is gone: a clean-up by hand, a Maildir that was put back | SHUTTING |
 | WANTED | the LOCK is granted | OPENING: the next UID is raised to what may be given out, the file removed |
 | OPEN | Dovecot has released the lock file | LOOKING: what it did becomes ops, by a glance if that can tell it |
 | OPEN | others want the mailbox; the lease is over; nobody writes any more; the next UID is of others | SHUTTING |
@@ -51,6 +52,8 @@ BUSY_S: Final = 0.02
 """After so long the store is asked again for a lock file that a Dovecot has."""
 RETRY_S: Final = 1.0
 """After so long what failed is tried again."""
+GONE_S: Final = 5.0
+"""After so long a mailbox that had no folder is looked for again."""
 ENTER_S: Final = 0.1
 """So long a gate stays open for whoever waited at it to come in, whoever else wants the mailbox."""
 MOST_WHOLE: Final = 2
@@ -147,11 +150,8 @@ class Gates:
             return
         if seen.brought or seen.released:
             gate.news = self.count_news()
-        if gate.state is GateState.SHUT and (seen.reads or seen.brought):
-            gate.again_at = now
-            gate.has_changed |= seen.brought
-        elif gate.state is GateState.WANTED:
-            gate.has_changed |= seen.brought
+        if gate.state in _KEPT:
+            self._seen_kept(gate, seen, now)
         if gate.state in (GateState.OPEN, GateState.LOOKING) and seen.holds:
             gate.again_at = now
         if gate.state in (GateState.OPEN, GateState.LOOKING, GateState.OPENING) and (seen.released or seen.brought):
@@ -167,6 +167,24 @@ class Gates:
             # It may be looked at, or shut, at once. A gate is opened in another round, when its LOCK is on disk.
             self._review_open(gate, now)
         self._active.add(box)
+
+    def _seen_kept(self, gate: Gate, seen: Seen, now: float) -> None:
+        """The same, while the lock file is to be ours. Where it is gone a Dovecot may give out UIDs that another node
+        gives out too, so that comes first."""
+        gate.is_lost |= seen.released
+        gate.has_changed |= seen.brought or gate.is_lost
+        if gate.state is GateState.WANTED and gate.is_lost:
+            # Who waited at it has gone on.
+            self._saving.unlock(CLIENT, gate.box, now)
+            self._refuse(gate, now)
+        elif gate.state is GateState.SHUT and gate.is_lost:
+            self._shut_again(gate, now)
+        elif gate.state is GateState.SHUT and (seen.reads or seen.brought):
+            gate.again_at = now
+
+    def _shut_again(self, gate: Gate, now: float) -> None:
+        gate.move(GateTrigger.LOOK)
+        gate.again_at = now
 
     def unwatched(self, count: int) -> None:
         """Of so many mailboxes and users the file system tells nothing, and what is told of them is made up in turn."""
@@ -211,7 +229,7 @@ class Gates:
                 continue
             if box.user in standing:
                 gate.again_at = now + RETRY_S
-                self._give_up(gate)
+                self._give_up(gate, now)
             elif guid in self.uncompared and _WORKS[gate.state] is not GateWork.OPEN:
                 gate.again_at = now + BUSY_S
             elif whole < MOST_WHOLE or gate.is_compared:
@@ -231,11 +249,18 @@ class Gates:
             gate.again_at = now + (BUSY_S if result.is_busy else RETRY_S)
             gate.is_compared &= result.is_busy
             gate.is_unsure = False
-            self._tell_failed(gate, box, result.why or gate.why)
+            if result.is_gone:
+                # Who lists the user's folders tells of that; a Dovecot that has deleted one does this every day.
+                gate.again_at = now + GONE_S
+            else:
+                self._tell_failed(gate, box, result.why or gate.why)
             if result.why:
-                self._give_up(gate)
+                self._give_up(gate, now)
             return
         gate.why = ""
+        if gate.is_lost and result.was_open:
+            self._core.note("gate_lost", f"{box.user} {box.name}")
+        gate.is_lost = False
         if result.found is not None and self._adopt(gate, box, result.found, now):
             gate.again_at = now
             return
@@ -263,11 +288,17 @@ class Gates:
         elif result.found is not None and result.found.is_held:
             gate.again_at = min(gate.again_at, now + HELD_S)
 
-    def _give_up(self, gate: Gate) -> None:
+    def _give_up(self, gate: Gate, now: float) -> None:
         """One that cannot be opened now is not to keep the mailbox from the other nodes meanwhile."""
         if gate.state is GateState.OPENING:
             self._over.add(gate.box)
-            gate.move(GateTrigger.REFUSED)
+            self._refuse(gate, now)
+
+    def _refuse(self, gate: Gate, now: float) -> None:
+        """It stays shut, or is shut again, if its lock file went meanwhile."""
+        gate.move(GateTrigger.REFUSED)
+        if gate.is_lost:
+            self._shut_again(gate, now)
 
     def _is_standing(self, gate: Gate) -> bool:
         box = self._core.rows.box(gate.box)
@@ -319,8 +350,7 @@ class Gates:
         """All of a mailbox is to be compared. Where its gate is on its way, it will be in any case."""
         gate.is_compared = False
         if gate.state is GateState.SHUT:
-            gate.move(GateTrigger.LOOK)
-            gate.again_at = now
+            self._shut_again(gate, now)
             self._active.add(gate.box)
         elif gate.state is GateState.OPEN:
             gate.has_changed = True
@@ -417,8 +447,8 @@ class Gates:
         if token is not None and token.term == APART and now < self._patient_until:
             self._saving.unlock(CLIENT, gate.box, now)
         if self._saving.lock_of(CLIENT, gate.box) is None:
-            gate.move(GateTrigger.REFUSED)
             gate.again_at = now + RETRY_S
+            self._refuse(gate, now)
         elif token is not None:
             gate.move(GateTrigger.GRANTED)
             gate.again_at = now
@@ -433,8 +463,8 @@ class Gates:
         token = self._token(gate.box)
         if not gate.is_asked and (token is None or not self._mastering.tracker.stands(gate.box, token)):
             self._saving.unlock(CLIENT, gate.box, now)
-            gate.move(GateTrigger.REFUSED)
             gate.again_at = now
+            self._refuse(gate, now)
 
     def _review_open(self, gate: Gate, now: float) -> None:
         if now >= gate.idle_at or (now >= gate.enter_until and self._must_close(gate)):
@@ -530,6 +560,8 @@ class Gates:
             self._core.note_keywords(box.user, box.guid)
 
 
+_KEPT: Final = (GateState.SHUT, GateState.WANTED, GateState.OPENING)
+"""The lock file is to be ours; in OPENING, until it is removed."""
 _BEFORE_SHUT: Final = (GateState.LOOSE, GateState.SHUTTING)
 _WORKS: Final = {
     GateState.SHUTTING: GateWork.SHUT,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import threading
 from contextlib import suppress
@@ -131,3 +132,31 @@ def test_a_daemon_that_is_killed_with_its_keeper_loses_nothing(lab: Lab) -> None
         found = pair.wait_equal(pair.imap("a"), pair.imap("b"))
         assert len(found) == 7 and first in found
         assert append(pair.imap("a"), TEXT) == max(found) + 1
+
+
+def test_a_lock_file_that_somebody_removes_and_a_maildir_that_is_put_back_are_shut_again(lab: Lab) -> None:
+    with dovecot_pair(lab) as pair:
+        one = pair.imap("a")
+        append(one, TEXT)
+        one.create("Work")
+        append(one, TEXT, folder="Work")
+        pair.cluster.client("a").check()
+        home = pair.dovecots["b"].mail(USER)
+        locks = [folder / "dovecot-uidlist.lock" for folder in (home, home / ".Work")]
+
+        def are_shut() -> bool:
+            return all(map(owners_of_kept, locks))
+
+        wait_until("the gates of b are shut", are_shut)
+        for lock in locks:
+            lock.unlink()
+        wait_until("they are shut again", are_shut)
+        pair.cluster.nodes["b"].wait_log("gate_lost")
+        shutil.copytree(home, home.with_name("copy"), ignore=shutil.ignore_patterns("*.lock"))
+        home.rename(home.with_name("aside"))
+        home.with_name("copy").rename(home)
+        wait_until("those of the copy too", are_shut)
+        for folder in ("INBOX", "Work"):
+            two = pair.imap("b", folder)
+            given = [append(two, TEXT, folder=folder), append(one, TEXT, folder=folder), append(two, TEXT, folder=folder)]
+            assert list(pair.wait_equal(pair.imap("a", folder), two)) == [1, *given]

@@ -72,6 +72,7 @@ class GateRoom:
     def gone(self, box: str) -> None:
         """A mailbox is not here any more."""
         self._blind.remove(box)
+        self._watch.gone(box)
 
     def open(self, box: str, gate: bytes) -> None:
         """Raises NoKeeper, OSError."""

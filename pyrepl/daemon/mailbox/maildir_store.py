@@ -193,30 +193,31 @@ class MaildirStore:
         try:
             boxes = self._asked(order.user)
             with self._lock.briefly():
-                found = self._with_box(order.user, boxes, order.box.encode(), lambda box: self._gate(box, order))
+                return self._with_box(order.user, boxes, order.box.encode(), lambda box: self._gate(box, order))
         except LockBusy:
             return GateResult(is_busy=True)
+        except BoxGone as error:
+            return GateResult(why=str(error), is_gone=True)
         except (*TROUBLE, NoKeeper) as error:
             return GateResult(why=failed(error).reason)
-        return GateResult(found)
 
-    def _gate(self, box: OpenBox, order: GateOrder) -> FoundBox | None:
+    def _gate(self, box: OpenBox, order: GateOrder) -> GateResult:
         assert self._keeper is not None, "a store without gates"
         keep = partial(self.fresh.put, order.user)
         look = Look(order.since, order.may_list, order.is_whole, order.wanted, keep)
         if order.work is GateWork.GLANCE:
-            return box.glance(look, partial(self._keeper.changes, box.folder))
+            return GateResult(box.glance(look, partial(self._keeper.changes, box.folder)))
         if order.work is GateWork.LOOK:
-            return box.look(look)
+            return GateResult(box.look(look))
         if order.work is GateWork.OPEN:
             self._keeper.open(order.box, box.folder)
             box.open_gate(order.uidnext)
-            return None
+            return GateResult()
         self._keeper.follow(order.box, box.folder)
-        box.shut_gate()
+        was_open = box.shut_gate()
         self._keeper.shut(box.folder)
         self._closing.discard(order.box)
-        return box.found(look)
+        return GateResult(box.found(look), was_open=was_open)
 
     def folders(self, order: FolderOrder) -> FolderResult:
         """Which mailboxes a user has, and what is subscribed."""

@@ -157,9 +157,9 @@ class OpenBox:
 
     # The gate
 
-    def shut_gate(self) -> None:
-        """Keep the lock. Raises OSError, LockBusy."""
-        self._lock.shut(self.folder)
+    def shut_gate(self) -> bool:
+        """Keep the lock; False if it was kept already. Raises OSError, LockBusy."""
+        return self._lock.shut(self.folder)
 
     def look(self, look: Look) -> FoundBox:
         """What is there between two changes of a Dovecot. Raises OSError, CorruptData, OtherBox, LockBusy."""

@@ -31,7 +31,7 @@ _LEAST_LOOKS: Final = 2
 """One finds a dead owner's, the next takes it."""
 GATE_S: Final = 1_000_000_000
 """The date of a lock that is kept, in Unix seconds."""
-_GATE_NS: Final = GATE_S * 1_000_000_000
+GATE_NS: Final = GATE_S * 1_000_000_000
 STALE: Final = NAME + b".stale"
 """What the name of a lock begins with that is taken away from an owner who seems to be dead."""
 _GOING: Final = b".pyrepl"
@@ -107,16 +107,18 @@ class UidlistLock:
         if not self._is_kept(path):
             self._remove(path)
 
-    def shut(self, folder: bytes) -> None:
-        """Keep the lock, in the keeper's name. Raises LockBusy, OSError."""
+    def shut(self, folder: bytes) -> bool:
+        """Keep the lock, in the keeper's name; False if it was kept so already. Raises LockBusy, OSError."""
         assert self._gate_text is not None
         path = folder + b"/" + NAME
-        if self._files.stat(path) is None or self._owner(path) != self._gate_text:
+        is_new = self._files.stat(path) is None or self._owner(path) != self._gate_text
+        if is_new:
             # A kept one of another name is that of a keeper which is gone, whatever has its pid now.
             if self._is_kept(path):
                 self._remove(path)
             self._acquire(path, self._gate_text)
         self._files.set_mtime(path, GATE_S)
+        return is_new
 
     def keep(self, folder: bytes) -> None:
         """With gates, a lock that was taken is kept, without being free for a moment. Raises OSError."""
@@ -198,7 +200,7 @@ class UidlistLock:
         if self._gate_text is None:
             return False
         found = self._files.stat(path)
-        return found is not None and found.mtime_ns == _GATE_NS
+        return found is not None and found.mtime_ns == GATE_NS
 
     def _remove(self, path: bytes) -> None:
         with suppress(FileNotFoundError):

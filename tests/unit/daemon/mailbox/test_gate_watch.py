@@ -226,3 +226,70 @@ async def test_too_few_watches_are_said_to_be_so(tmp_path: Path, monkeypatch: py
     with pytest.raises(OSError, match=r"raise fs\.inotify\.max_user_watches"):
         rig.watch.follow(BOX, os.fsencode(tmp_path))
     rig.watch.close()
+
+
+def box_in(folder: Path, name: str) -> Path:
+    (folder / name / "new").mkdir(parents=True)
+    return folder / name
+
+
+@in_loop
+async def test_a_kept_lock_file_that_goes_counts_as_released_and_one_that_is_there_does_not(tmp_path: Path) -> None:
+    rig = Rig(tmp_path)
+    folder = os.fsencode(tmp_path)
+    rig.path.write_bytes(b"1:host")
+    rig.path.unlink()
+    rig.lock.shut(folder)
+    assert rig.take(BOX) == [], "whoever released it was done before it was taken"
+    rig.path.unlink()
+    assert rig.take() == [(BOX, Seen(released=True))]
+    rig.lock.shut(folder)
+    rig.path.unlink()
+    assert rig.take(BOX) == [(BOX, Seen(released=True))]
+    rig.watch.close()
+
+
+@in_loop
+async def test_a_folder_that_is_renamed_or_removed_counts_as_released_and_is_watched_anew(tmp_path: Path) -> None:
+    folder = tmp_path / "one"
+    folder.mkdir()
+    rig = Rig(folder)
+    folder.rename(tmp_path / "aside")
+    assert rig.take() == [(BOX, Seen(released=True))]
+    box_in(tmp_path, folder.name)
+    rig.watch.follow(BOX, os.fsencode(folder))
+    (tmp_path / "aside" / "new" / "1.vm").write_bytes(b"x")
+    assert rig.take() == [], "what was there is not watched any more"
+    rig.path.write_bytes(b"1:host")
+    assert rig.take() == [(BOX, Seen(reads=True))]
+    rig.path.unlink()
+    rig.take()
+    (folder / "new").rmdir()
+    folder.rmdir()
+    assert rig.take() == [(BOX, Seen(released=True))]
+    rig.watch.close()
+
+
+@in_loop
+async def test_with_a_folder_above_all_mailboxes_below_count_as_released(tmp_path: Path) -> None:
+    users = {name: tmp_path / "mail" / "example.org" / name for name in ("alice", "bob")}
+    watch = GateWatch(lambda: None)
+    for number, (user, home) in enumerate(users.items()):
+        for place, folder in enumerate((home, home / ".Work")):
+            (folder / "new").mkdir(parents=True)
+            watch.follow(f"{number}{place}", os.fsencode(folder))
+        watch.follow_user(user, os.fsencode(home))
+    released = Seen(released=True)
+    users["alice"].rename(tmp_path / "aside")
+    assert watch.take([]) == [("00", released), ("01", released)] and watch.take_users() == ["alice"]
+    (tmp_path / "mail").rename(tmp_path / "gone")
+    assert {box for box, seen in watch.take([]) if seen == released} == {"00", "01", "10", "11"}
+    assert "bob" in watch.take_users()
+    (users["bob"] / "new").mkdir(parents=True)
+    watch.follow("10", os.fsencode(users["bob"]))
+    watch.follow_user("bob", os.fsencode(users["bob"]))
+    watch.gone("11")
+    watch.take([])
+    (tmp_path / "mail").rename(tmp_path / "gone again")
+    assert ("10", released) in (seen := watch.take([])) and "11" not in dict(seen)
+    watch.close()
