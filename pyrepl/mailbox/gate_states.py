@@ -11,6 +11,7 @@ Not here: when what is done (gates.py).
 from __future__ import annotations
 
 import enum
+from collections.abc import Collection
 from typing import Final, NamedTuple, final
 
 from pyrepl.machines import Table
@@ -93,6 +94,18 @@ class GateWork(enum.Enum):
     """Let the next UID be at least `uidnext`, and remove the lock file."""
 
 
+KEPT: Final = (GateState.SHUT, GateState.WANTED, GateState.OPENING)
+"""The lock file is to be ours; in OPENING, until it is removed."""
+BEFORE_SHUT: Final = (GateState.LOOSE, GateState.SHUTTING)
+"""Files and rows may differ in more than is known."""
+WORKS: Final = {
+    GateState.SHUTTING: GateWork.SHUT,
+    GateState.OPENING: GateWork.OPEN,
+    GateState.LOOKING: GateWork.LOOK,
+}
+"""What is asked of the store in these states."""
+
+
 class GateOrder(NamedTuple):
     """One order. Of messages with a UID at or above `since`, and of those that are `wanted`, the texts are told, from
     the lowest UID on as many as may be at once. `may_list`: those without a UID get one. Without `is_whole` it is
@@ -128,6 +141,13 @@ class Seen(NamedTuple):
     released: bool = False
     brought: bool = False
     holds: bool = False
+
+
+class Blind(NamedTuple):
+    """Mailboxes and users of whom the file system tells nothing, as they are at any time."""
+
+    boxes: Collection[str] = ()
+    users: Collection[str] = ()
 
 
 @final

@@ -34,7 +34,20 @@ from pyrepl.mailbox.boxes import is_visible, view
 from pyrepl.mailbox.codec import UNTAGGED
 from pyrepl.mailbox.compare import Difference, FoundBox, difference
 from pyrepl.mailbox.core import Core
-from pyrepl.mailbox.gate_states import HELD_S, Gate, GateOrder, GateResult, GateState, GateTrigger, GateWork, Seen
+from pyrepl.mailbox.gate_states import (
+    BEFORE_SHUT,
+    HELD_S,
+    KEPT,
+    WORKS,
+    Blind,
+    Gate,
+    GateOrder,
+    GateResult,
+    GateState,
+    GateTrigger,
+    GateWork,
+    Seen,
+)
 from pyrepl.mailbox.journal_ops import by_guid
 from pyrepl.mailbox.mastering import Mastering
 from pyrepl.mailbox.rows import BoxRow
@@ -100,6 +113,7 @@ class Gates:
         self._standing: Container[str] = ()
         """Users whose files lag behind the rows."""
         self._is_unwatched = False
+        self.blind = Blind()
         self._is_parted = False
         """Gives the store of a node that is apart UIDs of its own?"""
         self.news: int = 0
@@ -150,7 +164,7 @@ class Gates:
             return
         if seen.brought or seen.released:
             gate.news = self.count_news()
-        if gate.state in _KEPT:
+        if gate.state in KEPT:
             self._seen_kept(gate, seen, now)
         if gate.state in (GateState.OPEN, GateState.LOOKING) and seen.holds:
             gate.again_at = now
@@ -186,11 +200,12 @@ class Gates:
         gate.move(GateTrigger.LOOK)
         gate.again_at = now
 
-    def unwatched(self, count: int) -> None:
-        """Of so many mailboxes and users the file system tells nothing, and what is told of them is made up in turn."""
+    def unwatched(self, blind: Blind) -> None:
+        """Of these the file system tells nothing, and what is told of them is made up in turn."""
+        count = len(blind.boxes) + len(blind.users)
         if count and not self._is_unwatched:
             self._core.note("watches_run_out", f"{count} folders or more")
-        self._is_unwatched = count > 0
+        self._is_unwatched, self.blind = count > 0, blind
 
     def worked(self, ended: Sequence[Ended], now: float) -> None:
         """Works were done: mailboxes came or went. One that holds mail keeps its gate: it may have given out UIDs that
@@ -210,7 +225,7 @@ class Gates:
     def count_unlooked(self, user: str) -> int:
         """How many mailboxes of this user have files that were not compared with the rows yet?"""
         boxes = view(self._core.rows, user)
-        return sum(guid not in self._gates or self._gates[guid].state in _BEFORE_SHUT for guid in boxes)
+        return sum(guid not in self._gates or self._gates[guid].state in BEFORE_SHUT for guid in boxes)
 
     def allow(self, box: str, now: float) -> None:
         """An operator says that messages which are missing were expunged."""
@@ -225,12 +240,12 @@ class Gates:
         self._standing = standing
         for guid in sorted(self._active):
             gate, box = self._gates[guid], self._core.rows.box(guid)
-            if box is None or gate.is_asked or gate.again_at > now or gate.state not in _WORKS:
+            if box is None or gate.is_asked or gate.again_at > now or gate.state not in WORKS:
                 continue
             if box.user in standing:
                 gate.again_at = now + RETRY_S
                 self._give_up(gate, now)
-            elif guid in self.uncompared and _WORKS[gate.state] is not GateWork.OPEN:
+            elif guid in self.uncompared and WORKS[gate.state] is not GateWork.OPEN:
                 gate.again_at = now + BUSY_S
             elif whole < MOST_WHOLE or gate.is_compared:
                 gate.is_asked, gate.again_at = True, float("inf")
@@ -488,7 +503,7 @@ class Gates:
         return None if lock is None else self._saving.token_of(lock)
 
     def _order(self, gate: Gate, box: BoxRow) -> GateOrder:
-        work, token = _WORKS[gate.state], self._token(box.guid)
+        work, token = WORKS[gate.state], self._token(box.guid)
         if work is GateWork.OPEN:
             assert token is not None
             gate.raised_to = self._mastering.first_uid(box, token)
@@ -558,13 +573,3 @@ class Gates:
         gate.odd = odd
         if found.has_own_keywords:
             self._core.note_keywords(box.user, box.guid)
-
-
-_KEPT: Final = (GateState.SHUT, GateState.WANTED, GateState.OPENING)
-"""The lock file is to be ours; in OPENING, until it is removed."""
-_BEFORE_SHUT: Final = (GateState.LOOSE, GateState.SHUTTING)
-_WORKS: Final = {
-    GateState.SHUTTING: GateWork.SHUT,
-    GateState.OPENING: GateWork.OPEN,
-    GateState.LOOKING: GateWork.LOOK,
-}

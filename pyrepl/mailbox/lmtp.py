@@ -31,23 +31,29 @@ MOST_REPLY: Final = 65536
 """Bytes of a reply."""
 MOST_EXPECTED: Final = 1000
 """Replies that may be outstanding; until some have come the client is not read."""
+MOST_UNKNOWN: Final = 20
+"""Commands in a row that are not known here, and then it is over: that is no mail server."""
 SILENCE_S: Final = 600.0
 """So long nothing may pass; a mail server waits as long for a reply to its text (RFC 5321, 4.5.3.2.6)."""
 _EXTENSIONS: Final = frozenset(
     {b"8BITMIME", b"DSN", b"ENHANCEDSTATUSCODES", b"PIPELINING", b"SIZE", b"SMTPUTF8", b"VRFY"}
 )
+_RECIPIENT: Final = re.compile(rb"RCPT TO: *<(?:@[^:>]*:)?\"?([^>]*?)\"?(@[^>\"]*)?>", re.IGNORECASE)
 _REPLY: Final = re.compile(rb"([2-5][0-9]{2})([ -].*)?", re.DOTALL)
 _GONE: Final = b"4.3.0 The mail server behind this one has ended the connection\r\n"
 _SILENT: Final = b"421 4.4.2 Nothing was said for too long\r\n"
 _TOO_LONG: Final = b"500 5.5.2 That line is too long\r\n"
 _UNKNOWN: Final = b"502 5.5.1 This command is not known here\r\n"
+_NO_MAIL_SERVER: Final = b"421 4.7.0 Too many commands that are not known here\r\n"
 _ALONE: Final = b"451 4.3.2 " + WHY_ALONE.encode() + b"\r\n"
 
 
 class Stored(NamedTuple):
-    """Dovecot has taken a mail: `told` is to be called when other nodes have all that is news since `mark`."""
+    """Dovecot has taken a mail: `told` is to be called when other nodes have all that is news since `mark`.
+    `recipients`: as the client named those whom Dovecot took it for."""
 
     mark: int
+    recipients: tuple[str, ...] = ()
 
 
 class _Expected(enum.Enum):
@@ -57,7 +63,7 @@ class _Expected(enum.Enum):
     QUIT = enum.auto()
     LHLO = enum.auto()
     BEGIN = enum.auto()
-    """MAIL, RSET: what was said of recipients before is void."""
+    """MAIL, RSET: what was said of recipients before is void, unless it is refused."""
     RCPT = enum.auto()
     DATA = enum.auto()
     TEXT = enum.auto()
@@ -77,6 +83,8 @@ _COMMANDS: Final = {
     b"VRFY": _Expected.OTHER,
     b"QUIT": _Expected.QUIT,
 }
+_VOIDING: Final = (_Expected.BEGIN, _Expected.LHLO, _Expected.ALONE)
+"""When they are done, what was said of recipients before is void (RFC 5321, 4.1.4 and 4.1.1.5)."""
 
 
 @final
@@ -96,7 +104,7 @@ class LmtpProxy:
         self._mark: Final = mark
         self._must_refuse: Final = must_refuse
         self._heard_at = now
-        self._from_client = b""
+        self._from_client: Final = bytearray()
         self._from_backend = b""
         self._to_client: list[bytes] = []
         self._to_backend: list[bytes] = []
@@ -105,8 +113,12 @@ class LmtpProxy:
         """The first is the greeting."""
         self._reply: list[bytes] = []
         """The lines of a reply that is not whole."""
-        self._accepted = 0
+        self._named: Final = deque[str]()
+        """Recipients of whom the backend has said nothing yet."""
+        self._accepted: list[str] = []
         """Recipients that the backend takes, of this mail."""
+        self._unknown = 0
+        """How many commands in a row were not known."""
         self._text = LmtpText()
         self._noted = 0
         """The mark of the mail that is being saved."""
@@ -182,17 +194,23 @@ class LmtpProxy:
             if self.state is LmtpState.TEXT:
                 self._pass_text()
                 continue
-            line, end, rest = self._from_client.partition(b"\n")
-            if len(line) >= MOST_LINE:
+            end = self._from_client.find(b"\n")
+            if (end if end >= 0 else len(self._from_client)) >= MOST_LINE:
                 self._end(_TOO_LONG)
-            if not end or self.is_over:
+            if end < 0 or self.is_over:
                 return
-            self._from_client = rest
+            line = bytes(self._from_client[:end])
+            # The rest stays where it is: nothing is copied for each line.
+            del self._from_client[: end + 1]
             self._hear_command(line.removesuffix(b"\r"))
 
     def _hear_command(self, line: bytes) -> None:
         verb = line.partition(b" ")[0].upper()
-        if b"\r" in line or b"\0" in line or (verb != b"DATA" and verb not in _COMMANDS):
+        is_known = b"\r" not in line and b"\0" not in line and (verb == b"DATA" or verb in _COMMANDS)
+        self._unknown = 0 if is_known else self._unknown + 1
+        if self._unknown > MOST_UNKNOWN:
+            self._end(_NO_MAIL_SERVER)
+        elif not is_known:
             self._expect(_Expected.OURS)
         elif verb != b"DATA":
             self._ask(line, _COMMANDS[verb])
@@ -203,6 +221,8 @@ class LmtpProxy:
             self._ask(line, _Expected.DATA)
 
     def _ask(self, line: bytes, expected: _Expected) -> None:
+        if expected is _Expected.RCPT:
+            self._named.append(_recipient(line))
         self._to_backend.append(line + b"\r\n")
         self._expect(expected)
 
@@ -211,14 +231,14 @@ class LmtpProxy:
         self._tell_ours()
 
     def _pass_text(self) -> None:
-        passed = self._text.feed(self._from_client)
+        passed = self._text.feed(bytes(self._from_client))
         if passed.rest is not None:
             # Before the backend has the end: what it does with the mail is news after this.
             self._noted = self._mark()
             self._move(LmtpTrigger.END)
-            self._expected.extend([_Expected.TEXT] * max(1, self._accepted))
+            self._expected.extend([_Expected.TEXT] * max(1, len(self._accepted)))
             self._text = LmtpText()
-        self._from_client = passed.rest or b""
+        self._from_client[:] = passed.rest or b""
         self._to_backend.append(passed.data)
 
     # The backend
@@ -248,16 +268,16 @@ class LmtpProxy:
         if expected is _Expected.QUIT:
             self._end(reply)
             return
-        if expected is _Expected.BEGIN:
-            self._accepted = 0
-        elif expected is _Expected.RCPT:
-            self._accepted += is_done
+        if expected in _VOIDING and is_done:
+            self._accepted = []
+        if expected is _Expected.RCPT:
+            self._accepted += [self._named.popleft()][: int(is_done)]
         elif expected is _Expected.DATA:
             self._move(LmtpTrigger.GO if code == 354 else LmtpTrigger.REFUSED)
         elif expected is _Expected.LHLO and is_done:
             reply = _known_extensions(reply)
         elif expected is _Expected.ALONE:
-            self._accepted, reply = 0, _ALONE
+            reply = _ALONE
         self._to_client.append(reply)
         self._tell_ours()
 
@@ -268,7 +288,7 @@ class LmtpProxy:
             return
         if self._is_stored:
             self._move(LmtpTrigger.STORED)
-            self._events.append(Stored(self._noted))
+            self._events.append(Stored(self._noted, tuple(self._accepted)))
         else:
             self._move(LmtpTrigger.NOT_STORED)
             self._release()
@@ -276,7 +296,7 @@ class LmtpProxy:
     def _release(self) -> None:
         """The client gets the replies about its mail."""
         self._to_client += self._held
-        self._held, self._is_stored, self._accepted = [], False, 0
+        self._held, self._is_stored, self._accepted = [], False, []
         if self._is_backend_gone:
             self._end(b"421 " + _GONE)
 
@@ -292,6 +312,12 @@ class LmtpProxy:
 
     def _move(self, trigger: LmtpTrigger) -> None:
         self.state = LMTP.after(self.state, trigger)
+
+
+def _recipient(line: bytes) -> str:
+    """Whom a RCPT names, without quotes; "" if that cannot be read."""
+    found = _RECIPIENT.match(line)
+    return "" if found is None else (found[1] + (found[2] or b"")).decode("utf-8", "replace")
 
 
 def _known_extensions(reply: bytes) -> bytes:

@@ -8,7 +8,7 @@ A tag's first letter says whose answer comes back: r elections, g GIVE, s SYNC, 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Final, NamedTuple, final
 
 from pyrepl.mailbox.acks import AckOptions
@@ -203,11 +203,11 @@ class Node:
         self.resync.pulling.want_only(Only(user, box, client, tag))
         self._finish(now)
 
-    def delivered(self, client: str, mark: int, now: float) -> None:
-        """A mail program has stored what it was given after the number `mark` of the gates' news: answer by the tag 1
-        when other nodes have it. Of a node whose store has gates."""
+    def delivered(self, client: str, mark: int, recipients: Collection[str], now: float) -> None:
+        """A mail program has stored what it was given for `recipients` after the number `mark` of the gates' news:
+        answer by the tag 1 when other nodes have it. Of a node whose store has gates."""
         assert self.deliveries is not None
-        self.deliveries.wait(client, "1", mark, now)
+        self.deliveries.wait(client, "1", mark, recipients, now)
         self._finish(now)
 
     def client_gone(self, client: str, now: float) -> None:

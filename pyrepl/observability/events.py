@@ -1745,9 +1745,10 @@ class MailboxGateFailed(MailboxNotice):
 class MailboxGateLost(MailboxNotice):
     LEVEL: ClassVar[Level] = Level.WARNING
     TEXT: ClassVar[str] = (
-        "Mailboxes: gate_lost {about}: somebody removed dovecot-uidlist.lock, or put another Maildir in the place of this"
-        " one, while another node gives out the UIDs. It is shut again; a mail that Dovecot took in between gets another"
-        " UID if its own is taken. Leave that file alone, and stop Dovecot and pyrepl before a Maildir is restored"
+        "Mailboxes: gate_lost {about}: somebody removed dovecot-uidlist.lock, or put another Maildir in the place of"
+        " this one, while another node gives out the UIDs. It is shut again; mail that Dovecot took in between gets"
+        " other UIDs if its own are taken. Leave that file alone, and stop Dovecot and pyrepl before a Maildir is"
+        " restored"
     )
 
 

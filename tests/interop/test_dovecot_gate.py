@@ -158,5 +158,9 @@ def test_a_lock_file_that_somebody_removes_and_a_maildir_that_is_put_back_are_sh
         wait_until("those of the copy too", are_shut)
         for folder in ("INBOX", "Work"):
             two = pair.imap("b", folder)
-            given = [append(two, TEXT, folder=folder), append(one, TEXT, folder=folder), append(two, TEXT, folder=folder)]
+            given = [
+                append(two, TEXT, folder=folder),
+                append(one, TEXT, folder=folder),
+                append(two, TEXT, folder=folder),
+            ]
             assert list(pair.wait_equal(pair.imap("a", folder), two)) == [1, *given]

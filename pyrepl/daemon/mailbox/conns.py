@@ -26,6 +26,7 @@ from pyrepl.daemon.mailbox.trouble import Trouble
 from pyrepl.errors import PyreplError
 from pyrepl.mailbox.answers import Bad, No, Ok, Reason
 from pyrepl.mailbox.codec import UNTAGGED
+from pyrepl.mailbox.lmtp import Stored
 from pyrepl.mailbox.node import Node
 from pyrepl.mailbox.outgoing import TextOf, TextWanted, overtakes
 from pyrepl.mailbox.peer_link import PeerLink
@@ -168,9 +169,9 @@ class Conns:
         gates = None if self.keeping is None else self.keeping.driver.node.gates
         return self._news_before + (0 if gates is None else gates.news)
 
-    def delivered(self, addr: str, mark: int, then: Callable[[], None]) -> None:
-        """Somebody at `addr` has delivered what is news since `mark`: `then` when other nodes have it, or when that
-        cannot be waited for."""
+    def delivered(self, addr: str, stored: Stored, then: Callable[[], None]) -> None:
+        """Somebody at `addr` has delivered a mail: `then` when other nodes have it, or when that cannot be waited
+        for."""
 
         def answered(answer: Command) -> None:
             if not isinstance(answer, Ok):
@@ -181,13 +182,14 @@ class Conns:
             answered(Bad())
             return
         self._came += 1
-        name, since, driver = f"delivery {self._came}", max(0, mark - self._news_before), self.keeping.driver
+        name, driver = f"delivery {self._came}", self.keeping.driver
+        since, recipients = max(0, stored.mark - self._news_before), stored.recipients
         self._asked[name] = answered
 
         def begun() -> bool:
             """Before what a crash left is dealt with nothing is seen, so the delivery waits for that too."""
             if driver.is_settled:
-                driver.tell(lambda node, now: node.delivered(name, since, now))
+                driver.tell(lambda node, now: node.delivered(name, since, recipients, now))
             return driver.is_settled
 
         if not begun():

@@ -16,7 +16,7 @@ from typing import Final, NamedTuple, TypeAlias, final
 
 from pyrepl.daemon.mailbox.doveadm_mail import STATUS, DoveadmBox, parsed_boxes, parsed_names
 from pyrepl.daemon.mailbox.doveadm_program import DoveadmError, DoveadmProgram
-from pyrepl.mailbox.gate_states import Seen
+from pyrepl.mailbox.gate_states import Blind, Seen
 from pyrepl.mailbox.maildir.layout import Layout
 
 USERS: Final = ".pyrepl-users"
@@ -70,9 +70,9 @@ class DoveadmWatch:
         return sorted(seen)
 
     @property
-    def unwatched(self) -> int:
+    def unwatched(self) -> Blind:
         """None: all are asked for."""
-        return 0
+        return Blind()
 
     def close(self) -> None:
         self._task.cancel()

@@ -36,7 +36,7 @@ from pyrepl.daemon.mailbox.scrubber import Scrubber
 from pyrepl.daemon.mailbox.sqlite_rows import SqliteRows
 from pyrepl.daemon.mailbox.standing import Refused, Standing, StandingUsers
 from pyrepl.daemon.mailbox.workers import Workers
-from pyrepl.mailbox.gate_states import GateWork, Seen
+from pyrepl.mailbox.gate_states import Blind, GateWork, Seen
 from pyrepl.mailbox.gates import Gates
 from pyrepl.mailbox.node import Node
 from pyrepl.mailbox.sending import Counted, Notice, Reply, Send
@@ -87,8 +87,8 @@ class Watch(Protocol):
         """Whose folders changed since it was asked last."""
 
     @property
-    def unwatched(self) -> int:
-        """Of how many mailboxes and users the kernel tells nothing."""
+    def unwatched(self) -> Blind:
+        """Of which mailboxes and users the kernel tells nothing."""
 
 
 @final

@@ -19,7 +19,7 @@ from pyrepl.daemon.mailbox.keeper_link import KeeperLink
 from pyrepl.daemon.mailbox.message_files import Change
 from pyrepl.daemon.mailbox.name_watch import NameWatch
 from pyrepl.daemon.mailbox.unwatched import Unwatched
-from pyrepl.mailbox.gate_states import Seen
+from pyrepl.mailbox.gate_states import Blind, Seen
 
 
 @final
@@ -47,9 +47,9 @@ class GateRoom:
         self._blind_users: Final = Unwatched(poll_s, wake)
 
     @property
-    def unwatched(self) -> int:
-        """How many mailboxes and users the kernel does not watch."""
-        return len(self._blind) + len(self._blind_users)
+    def unwatched(self) -> Blind:
+        """Which mailboxes and users the kernel does not watch."""
+        return Blind(self._blind, self._blind_users)
 
     def follow(self, box: str, folder: bytes) -> None:
         """A mailbox is to be watched, or to have its turn. Raises OSError."""

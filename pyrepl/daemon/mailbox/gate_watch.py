@@ -245,9 +245,8 @@ class GateWatch:
             self._lose(wd)
             if wd in self._paths:
                 self._lose_below(self._paths.pop(wd))
-        elif mask & _DELETE_SELF and wd in self._users:
-            self._seen_users.add(self._users[wd])
-        elif wd in self._users and (mask & _ISDIR or name in _TELLING) and mask & (_COMING | _GOING):
+        is_telling = (mask & _ISDIR or name in _TELLING) and mask & (_COMING | _GOING)
+        if wd in self._users and (is_telling or mask & _DELETE_SELF):
             self._seen_users.add(self._users[wd])
 
     def _is_kept(self, box: str) -> bool:

@@ -23,6 +23,8 @@ PATIENCE_S: Final = 5.0
 """How long Dovecot may take to accept a connection."""
 MOST_UNSENT: Final = 1024 * 1024
 """Bytes that may wait for one end; beyond, the other is not read."""
+LINGER_S: Final = 2.0
+"""How many seconds a mail server has to read the last reply before its connection is cut."""
 _NO_BACKEND: Final = b"421 4.3.0 The mail server behind this one cannot be reached\r\n"
 _TOO_MANY: Final = b"421 4.3.2 Too many connections (mailbox-maxclients): come again\r\n"
 
@@ -135,6 +137,7 @@ class LmtpConn:
         self._client: TalkSocket | None = None
         self._backend: TalkSocket | None = None
         self._is_cut = False
+        self._cut_by = float("inf")
 
     def enter(self, sockets: Sockets, wire: Wire) -> None:
         """The client is there; it is not read before Dovecot is."""
@@ -153,7 +156,12 @@ class LmtpConn:
         """In place of a greeting."""
         if self._client is not None:
             self._client.write([reply])
-            self._client.close()
+            self._end(self._client)
+
+    def _end(self, client: TalkSocket) -> None:
+        """What was written was the last."""
+        self._cut_by = min(self._cut_by, self._conns.now() + LINGER_S)
+        client.close()
 
     def cut(self) -> None:
         """The client has gone, or has to."""
@@ -166,7 +174,9 @@ class LmtpConn:
         self._over(self)
 
     def tick(self, now: float) -> None:
-        if self._backend is not None:
+        if now >= self._cut_by:
+            self.cut()
+        elif self._backend is not None:
             self._proxy.tick(now)
             self._settle()
 
@@ -194,12 +204,12 @@ class LmtpConn:
         client.write(self._proxy.data_to_client())
         if self._proxy.is_over:
             backend.abort()
-            client.close()
+            self._end(client)
             return
-        client.read_on(self._proxy.wants_client and backend.unsent < MOST_UNSENT)
+        client.read_on(self._proxy.wants_client and max(backend.unsent, client.unsent) < MOST_UNSENT)
         backend.read_on(client.unsent < MOST_UNSENT)
         for stored in self._proxy.events():
-            self._conns.delivered(self._addr, stored.mark, self._told)
+            self._conns.delivered(self._addr, stored, self._told)
 
     # What the node says
 

@@ -35,7 +35,6 @@ from pyrepl.daemon.mailbox.user_folders import Place, UserFolders
 from pyrepl.daemon.mailbox.work_batches import begin_flags, perform_in_batches, settle
 from pyrepl.errors import CorruptData
 from pyrepl.mailbox.aligning import DRAFT, AlignOrder
-from pyrepl.mailbox.compare import FoundBox
 from pyrepl.mailbox.folders import FolderOrder, FolderResult
 from pyrepl.mailbox.gate_states import GateOrder, GateResult, GateWork
 from pyrepl.mailbox.maildir.layout import Layout

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import pytest
+
 from pyrepl.mailbox.answers import Ok
 from pyrepl.mailbox.compare import FoundBox
 from pyrepl.mailbox.core import Peer
+from pyrepl.mailbox.deliveries import users_of
 from pyrepl.mailbox.folders import FolderResult, FoundFolder, FoundFolders
-from pyrepl.mailbox.gate_states import GateResult, Seen
+from pyrepl.mailbox.gate_states import Blind, GateResult, Seen
 from pyrepl.mailbox.sending import Notice
 from pyrepl.mailbox.store import MakeBox
 from pyrepl.mailbox.verbs import Check
@@ -28,8 +31,8 @@ class Delivered:
         self.mark = self.rig.gates.news
         self.answers: list[Ok] = []
 
-    def wait(self) -> None:
-        self.rig.node.delivered("m", self.mark, self.rig.now)
+    def wait(self, *recipients: str) -> None:
+        self.rig.node.delivered("m", self.mark, recipients, self.rig.now)
 
     def settle(self) -> None:
         self.rig.settle()
@@ -148,3 +151,45 @@ def test_a_folder_that_the_delivery_made_is_looked_at_too() -> None:
     one.other_has_all()
     assert one.answers == [Ok(acks=1)]
     assert [row.guid for row in one.core.rows.messages(WORK)] == ["G1"]
+
+
+def listed(one: Delivered, *users: str) -> None:
+    """The folders of these are known, and listed."""
+    folders = one.rig.node.folders
+    assert folders is not None
+    for user in users:
+        folders.worked(done([MakeBox(user, GUID, "INBOX", 7, 1)]), one.rig.now)
+    found = FoundFolders((FoundFolder("INBOX", GUID),), frozenset())
+    for order in folders.orders((), one.rig.now):
+        folders.done(order, FolderResult(found), one.rig.now)
+
+
+@pytest.mark.parametrize("recipient", ["alice", "Alice+lists@example.org", "somebody"])
+def test_mailboxes_that_are_not_watched_are_looked_at(recipient: str) -> None:
+    one = Delivered()
+    listed(one, "alice")
+    one.mark = one.rig.gates.news
+    one.rig.gates.unwatched(Blind([GUID], ["alice"]))
+    one.rig.found = FoundBox((), unlisted=1)
+    one.wait(recipient)
+    assert one.rig.node.folders is not None and one.rig.node.folders.unlisted(one.mark) == {"alice"}
+    listed(one)
+    one.other_has_all()
+    assert one.answers == [] and one.rig.messages() == {}, "it has no UID yet"
+    one.rig.found = mail(1)
+    one.rig.gates.seen(GUID, RELEASED, one.rig.now)
+    one.settle()
+    one.other_has_all()
+    assert one.answers == [Ok(acks=1)] and one.rig.messages() == {1: "G1"}
+
+
+def test_of_those_of_others_nothing_is_waited_for() -> None:
+    one = Delivered()
+    listed(one, "alice", "bob")
+    one.mark = one.rig.gates.news
+    one.rig.gates.unwatched(Blind([GUID], ["alice"]))
+    one.wait("bob@example.org")
+    one.other_has_all()
+    assert one.answers == [Ok(acks=1)]
+    assert users_of("Bob+x@example.org") >= {"bob", "Bob+x", "bob@example.org", "Bob@example.org"}
+    assert users_of("bob") == {"bob"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pyrepl.mailbox.compare import Found, FoundBox
 from pyrepl.mailbox.core import Missing
 from pyrepl.mailbox.flag_changes import GUARD as FLAGS_GUARD
-from pyrepl.mailbox.gate_states import HELD_S, GateResult, GateState, GateWork, Seen
+from pyrepl.mailbox.gate_states import HELD_S, Blind, GateResult, GateState, GateWork, Seen
 from pyrepl.mailbox.gates import BUSY_S, CLIENT, ENTER_S, IDLE_S, MOST_WHOLE, RETRY_S
 from pyrepl.mailbox.sending import Notice
 from pyrepl.mailbox.store import Ended, MakeBox, MoveMessage, Outcome, RemoveBox, Result, Stored, StoredBox
@@ -50,8 +50,8 @@ def test_a_mailbox_that_went_holds_nothing_back() -> None:
 def test_that_folders_are_not_watched_is_told_once_each_time() -> None:
     rig = Rig()
     rig.node.core.notices()
-    for count in (0, 2, 3, 0, 1):
-        rig.gates.unwatched(count)
+    for blind in (Blind(), Blind("ab"), Blind("ab", "c"), Blind(), Blind("", "c")):
+        rig.gates.unwatched(blind)
     assert [str(each.about) for each in rig.node.core.notices()] == ["2 folders or more", "1 folders or more"]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pyrepl.mailbox.lmtp import MOST_EXPECTED, MOST_LINE, MOST_REPLY, SILENCE_S, LmtpProxy, Stored
+from pyrepl.mailbox.lmtp import MOST_EXPECTED, MOST_LINE, MOST_REPLY, MOST_UNKNOWN, SILENCE_S, LmtpProxy, Stored
 from pyrepl.mailbox.lmtp_states import LmtpState
 
 TEXT = b"Subject: x\r\n\r\nx\r\n.\r\n"
@@ -48,7 +48,7 @@ def test_a_delivery_is_told_when_other_nodes_have_it() -> None:
     rig = Rig()
     rig.deliver(b"RCPT TO:<alice>", b"RCPT TO:<nobody>", b"RCPT TO:<bob>")
     assert rig.backend(b"250 alice has it\r\n") == b"" and rig.proxy.events() == []
-    assert rig.backend(b"452 bob is full\r\n") == b"" and rig.proxy.events() == [Stored(1)]
+    assert rig.backend(b"452 bob is full\r\n") == b"" and rig.proxy.events() == [Stored(1, ("alice", "bob"))]
     assert not rig.proxy.wants_client and rig.client(b"QUIT\r\n") == b"", "one after the other"
     rig.proxy.told(2.0)
     assert rig.heard() == b"250 alice has it\r\n452 bob is full\r\n"
@@ -108,7 +108,7 @@ def test_a_backend_that_goes_leaves_no_stored_mail_untold() -> None:
     rig.deliver(b"RCPT TO:<alice>", b"RCPT TO:<bob>")
     rig.backend(b"250 alice has it\r\n")
     rig.proxy.backend_gone()
-    assert rig.heard() == b"" and rig.proxy.events() == [Stored(1)] and not rig.proxy.is_over
+    assert rig.heard() == b"" and rig.proxy.events() == [Stored(1, ("alice", "bob"))] and not rig.proxy.is_over
     rig.proxy.told(2.0)
     first, second, last = rig.heard().splitlines()
     assert (first, second[:3], last[:3]) == (b"250 alice has it", b"451", b"421") and rig.proxy.is_over
@@ -163,3 +163,42 @@ def test_silence_ends_it_but_not_while_other_nodes_are_waited_for() -> None:
     rig.proxy.told(9 * SILENCE_S)
     rig.proxy.tick(10 * SILENCE_S)
     assert rig.heard().endswith(b"421 4.4.2 Nothing was said for too long\r\n") and rig.proxy.is_over
+
+
+def test_who_says_what_no_mail_server_says_is_left() -> None:
+    rig = Rig()
+    assert rig.client(b"HELP\r\n" * MOST_UNKNOWN + b"NOOP\r\n") == b"NOOP\r\n"
+    assert rig.backend(b"250 ok\r\n").count(b"502 ") == MOST_UNKNOWN and not rig.proxy.is_over
+    rig.client(b"\n" * 1000)
+    heard = rig.heard().splitlines()
+    assert len(heard) == MOST_UNKNOWN + 1 and heard[-1].startswith(b"421 ") and rig.proxy.is_over
+
+
+def test_a_mail_that_is_refused_within_another_leaves_that_one_its_recipients() -> None:
+    rig = Rig()
+    rig.client(b"LHLO x\r\nMAIL FROM:<>\r\nRCPT TO:<a>\r\nRCPT TO:<b>\r\nMAIL FROM:<>\r\nDATA\r\n")
+    rig.backend(b"250 x\r\n250 ok\r\n250 a\r\n250 b\r\n503 nested\r\n354 go\r\n")
+    rig.client(TEXT)
+    assert rig.backend(b"250 stored a\r\n") == b"" and rig.proxy.events() == []
+    assert rig.backend(b"250 stored b\r\n") == b"" and rig.proxy.events() == [Stored(1, ("a", "b"))]
+    rig.proxy.told(2.0)
+    assert rig.heard() == b"250 stored a\r\n250 stored b\r\n" and not rig.proxy.is_over
+
+
+def test_a_greeting_that_is_said_again_voids_recipients() -> None:
+    rig = Rig()
+    rig.client(b"MAIL FROM:<>\r\nRCPT TO:<a>\r\n")
+    rig.backend(b"250 ok\r\n250 a\r\n")
+    rig.deliver(b"RCPT TO:<b>")
+    assert rig.backend(b"250 stored b\r\n") == b"" and rig.proxy.events() == [Stored(1, ("b",))]
+
+
+def test_recipients_are_told_as_they_are_named() -> None:
+    rig = Rig()
+    rig.deliver(b"rcpt to: <alice+x@example.org> NOTIFY=NEVER", b'RCPT TO:<"a b"@example.org>', b"RCPT TO:<@h:bob>")
+    rig.backend(b"250 one\r\n250 two\r\n250 three\r\n")
+    assert rig.proxy.events() == [Stored(1, ("alice+x@example.org", "a b@example.org", "bob"))]
+    rig = Rig()
+    rig.deliver(b"RCPT alice")
+    rig.backend(b"250 one\r\n")
+    assert rig.proxy.events() == [Stored(1, ("",))], "nobody knows who that is"

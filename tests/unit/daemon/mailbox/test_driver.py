@@ -22,7 +22,7 @@ from pyrepl.mailbox.answers import Ok
 from pyrepl.mailbox.boxes import view
 from pyrepl.mailbox.compare import Found, FoundBox
 from pyrepl.mailbox.folders import FolderOrder, FolderResult, FoundFolder, FoundFolders
-from pyrepl.mailbox.gate_states import GateOrder, GateResult, GateWork, Seen
+from pyrepl.mailbox.gate_states import Blind, GateOrder, GateResult, GateWork, Seen
 from pyrepl.mailbox.members import Member, Members
 from pyrepl.mailbox.node import Node, NodeOptions
 from pyrepl.mailbox.sending import Counted, Notice, Reply, Send
@@ -162,7 +162,7 @@ async def test_one_commit_serves_all_that_came(tmp_path: Path) -> None:
 class FakeWatch:
     """Tells what it was given; `asked`: whose lock files it was asked to pass over, each time."""
 
-    unwatched = 0
+    unwatched = Blind()
 
     def __init__(self) -> None:
         self.seen: list[tuple[str, Seen]] = []

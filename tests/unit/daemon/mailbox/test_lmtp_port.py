@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import errno
+import os
 from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
+from inotify_simple import INotify
 
 from pyrepl.daemon.mailbox.keeper import NAME
+from pyrepl.daemon.mailbox.lmtp_port import LINGER_S, MOST_UNSENT, LmtpConn
 from tests.peers.ports import free_port
 from tests.unit.daemon.mailbox.mail_rig import MailProcess, links, members, settings_of, texts
 from tests.unit.daemon.rig import Peer, RunningNode, in_loop, running, soon, until
@@ -170,3 +176,104 @@ async def test_more_connections_than_may_be_are_told_to_come_again(folder: Path)
         await made.begun(b"421 4.3.2 Too many connections (mailbox-maxclients): come again\r\n")
         first.close()
         second.close()
+
+
+@in_loop
+async def test_a_delivery_into_a_mailbox_that_the_kernel_does_not_watch_is_at_another_node_first(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real, maildir = INotify.add_watch, os.fsencode(folder / "a" / "mail" / "alice")
+
+    def full(self: INotify, path: bytes, mask: int) -> int:
+        if path.startswith(maildir):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        watch: int = real(self, path, mask)
+        return watch
+
+    monkeypatch.setattr(INotify, "add_watch", full)
+    async with pair(folder) as made:
+        await until(lambda: made.nodes["a"].logged("watches_run_out"))
+        assert await made.deliver(await made.begun()) == b"250 ok 1\r\n"
+        assert texts(folder / "b") == [TEXT] and not made.nodes["a"].logged("single_copy")
+
+
+class FakeSocket:
+    """An end of which nothing leaves."""
+
+    def __init__(self) -> None:
+        self.unsent = 0
+        self.is_read = True
+        self.ended: list[str] = []
+
+    def write(self, pieces: list[bytes]) -> None:
+        self.unsent += sum(map(len, pieces))
+
+    def read_on(self, wanted: bool) -> None:
+        self.is_read = wanted
+
+    def close(self) -> None:
+        self.ended.append("closed")
+
+    def abort(self) -> None:
+        self.ended.append("cut")
+
+
+class FakeConns:
+    """What a connection needs of the node, which has nothing."""
+
+    keeping = None
+    news = 0
+    time = 0.0
+
+    def now(self) -> float:
+        return self.time
+
+
+class Reading:
+    """A mail server that reads nothing, and what its connection does."""
+
+    def __init__(self, *, has_backend: bool = True) -> None:
+        self.client, self.backend, self.conns = FakeSocket(), FakeSocket(), FakeConns()
+        ends = [self.client, self.backend]
+        self.ends: list[Any] = []
+
+        def add(wire: object, end: object) -> FakeSocket:
+            self.ends.append(end)
+            return ends[len(self.ends) - 1]
+
+        sockets: Any = SimpleNamespace(add=add)
+        wire: Any = None
+        conns: Any = self.conns
+        self.over: list[LmtpConn] = []
+        self.conn = LmtpConn(conns, "somebody", self.over.append, accepts_single=True)
+        self.conn.enter(sockets, wire)
+        if has_backend:
+            self.conn.reached(sockets, wire)
+
+
+def test_who_does_not_read_replies_is_not_read() -> None:
+    one = Reading()
+    one.ends[1].data_received(b"220 ready\r\n")
+    assert one.client.is_read
+    one.client.unsent = MOST_UNSENT
+    one.ends[0].data_received(b"NOOP\r\n")
+    assert not one.client.is_read
+    one.client.unsent = 0
+    one.ends[0].resume_writing()
+    assert one.client.is_read
+
+
+@pytest.mark.parametrize("has_backend", [True, False])
+def test_who_does_not_read_the_last_reply_is_cut(has_backend: bool) -> None:
+    one = Reading(has_backend=has_backend)
+    if has_backend:
+        one.ends[0].data_received(b"\n" * 1000)
+    else:
+        one.conn.refuse(b"421 come again\r\n")
+    assert one.client.ended == ["closed"]
+    one.conns.time = LINGER_S / 2
+    one.conn.tick(one.conns.time)
+    assert "cut" not in one.client.ended and one.over == []
+    one.conns.time = LINGER_S
+    one.conn.tick(one.conns.time)
+    assert one.client.ended[-1] == "cut" and one.over == [one.conn]
