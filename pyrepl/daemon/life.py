@@ -107,7 +107,7 @@ class Life:
         """Stop everything. Client connections are closed last, as replies may still wait to be written."""
         self._cron.stop()
         self._services.stop()
-        await self._flush_clients()
+        await asyncio.gather(self._flush_clients(), self._services.finish())
         self._clients.close()
         self._announcer.ended(orderly=self._ending.ended)
 

@@ -48,6 +48,10 @@ class Service:
     def stop(self) -> None:
         """The node ends: close what is open. Client connections still exist, and are closed after all services."""
 
+    async def finish(self) -> None:
+        """All services have stopped: wait for what threads have still to do, but not for ever. Client connections are
+        closed meanwhile."""
+
 
 @final
 class Services:
@@ -75,3 +79,8 @@ class Services:
         """Stop all services, the last one first."""
         for service in reversed(self._services):
             service.stop()
+
+    async def finish(self) -> None:
+        """Wait for what services that have stopped had begun."""
+        for service in reversed(self._services):
+            await service.finish()

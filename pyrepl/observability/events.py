@@ -1753,6 +1753,16 @@ class MailboxGateLost(MailboxNotice):
 
 
 @final
+class MailboxStoreStuck(MailboxNotice):
+    LEVEL: ClassVar[Level] = Level.WARNING
+    TEXT: ClassVar[str] = (
+        "Mailboxes: store_stuck {about} the disk of the Maildirs, or doveadm, has not done what it was asked for. This"
+        " node begins again, or opens its gates for good, when that is done; if the process ends before, the gates stay"
+        " shut until pyrepl is started, or mailbox-orphan is over. Look at the disk"
+    )
+
+
+@final
 class MailboxFaultyMailProcess(MailboxNotice):
     LEVEL: ClassVar[Level] = Level.WARNING
     TEXT: ClassVar[str] = "Mailboxes: faulty_mail_process {about}: a mail process did what it may not"

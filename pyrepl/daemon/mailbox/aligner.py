@@ -56,6 +56,10 @@ class Aligner:
         """What is under way ends; nothing else is begun."""
         self._threads.shutdown(wait=False, cancel_futures=True)
 
+    def wait(self) -> None:
+        """Until that has ended."""
+        self._threads.shutdown(wait=True)
+
     def _align(self, order: AlignOrder) -> str:
         """In a thread of its own: why it failed, "" if it did not."""
         if not order.messages:

@@ -40,14 +40,22 @@ class DoveadmWatch:
     """The questions, in a thread of their own. `follow` is called by threads, everything else in the loop."""
 
     def __init__(
-        self, program: DoveadmProgram, layout: Layout, folder: Path, every_s: float, wake: Callable[[], None]
+        self,
+        program: DoveadmProgram,
+        layout: Layout,
+        folder: Path,
+        every_s: float,
+        wake: Callable[[], None],
+        failed: Callable[[Exception], None],
     ) -> None:
-        """`wake` is called when there is something to take."""
+        """`wake` is called when there is something to take; `failed` when nothing will be told any more, for another
+        reason than that a Dovecot cannot be asked."""
         self._program: Final = program
         self._layout: Final = layout
         self._file: Final = folder / USERS
         self._every_s: Final = every_s
         self._wake: Final = wake
+        self._failed: Final = failed
         self._users: Final[dict[str, None]] = {}
         self._last: Final[_Snapshots] = {}
         self._boxes: dict[str, Seen] = {}
@@ -75,19 +83,30 @@ class DoveadmWatch:
         return Blind()
 
     def close(self) -> None:
+        """What is under way ends, and is not told."""
         self._task.cancel()
         self._thread.shutdown(wait=False, cancel_futures=True)
 
+    def wait(self) -> None:
+        """Until that has ended."""
+        self._thread.shutdown(wait=True)
+
     async def _run(self) -> None:
-        while True:
-            await asyncio.sleep(self._every_s)
-            users = list(self._users)
-            if users:
-                now = await asyncio.get_running_loop().run_in_executor(self._thread, self._ask, users)
-                for user, snapshot in now.items():
-                    self._compare(user, snapshot)
-                if self._boxes or self._changed:
-                    self._wake()
+        try:
+            while True:
+                await asyncio.sleep(self._every_s)
+                await self._look(list(self._users))
+        except Exception as error:
+            self._failed(error)
+
+    async def _look(self, users: list[str]) -> None:
+        if not users:
+            return
+        now = await asyncio.get_running_loop().run_in_executor(self._thread, self._ask, users)
+        for user, snapshot in now.items():
+            self._compare(user, snapshot)
+        if self._boxes or self._changed:
+            self._wake()
 
     def _compare(self, user: str, now: _Snapshot | None) -> None:
         before = self._last.get(user)
@@ -114,7 +133,7 @@ class DoveadmWatch:
         return found
 
     def _ask_for(self, users: list[str]) -> _Snapshots:
-        self._file.write_text("".join(f"{user}\n" for user in users))
+        self._file.write_text("".join(f"{user}\n" for user in users), encoding="utf-8")
         boxes = self._program.rows("mailbox", "status", "-F", str(self._file), STATUS, "*")
         names = self._program.rows("mailbox", "list", "-s", "-F", str(self._file))
         return {

@@ -162,6 +162,11 @@ class Driver:
         if self._owing is not None:
             self._owing.stop()
 
+    def wait(self) -> None:
+        """Until what was begun there has ended; the workers' threads are others'."""
+        if self._aligner is not None:
+            self._aligner.wait()
+
     def wake(self) -> None:
         """There is something to do, as the watch has seen."""
         self._wake.set()

@@ -76,6 +76,16 @@ class KeeperLink:
         self._gone()
 
 
+def take_leave(folder: Path) -> None:
+    """The daemon ends in order, and is not connected to its keeper, which may run: all gates go, and the keeper."""
+    with suppress(NoKeeper, OSError):
+        found = _found(folder)
+        if found is not None:
+            link, _ = found
+            with link:
+                link.sendall(b"bye\n")
+
+
 def _found(folder: Path) -> tuple[socket.socket, int] | None:
     """A connection to the keeper that runs, and its pid. None if there is none, or if it was about to end: then all of
     its gates are open and its socket is removed by now. Raises NoKeeper if it does not answer.

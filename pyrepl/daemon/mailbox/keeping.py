@@ -11,6 +11,7 @@ import socket
 import time
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
+from functools import partial
 from typing import TYPE_CHECKING, Final, final
 
 from pyrepl.config.settings import Settings
@@ -66,7 +67,7 @@ class Keeping:
             if self._gates is not None:
                 opened.callback(self._gates.close)
             doveadm, layout = DoveadmProgram(conf.doveadm), LAYOUTS[settings.mailbox_layout]
-            watch = _watch(conf, doveadm, settings, self._wake) if conf.is_kept_by_doveadm else None
+            watch = _watch(conf, doveadm, settings, self._wake, self._fail) if conf.is_kept_by_doveadm else None
             if watch is not None:
                 opened.callback(watch.close)
             is_new = not rows.cluster().origin
@@ -103,58 +104,82 @@ class Keeping:
                 is_slow=watch is not None,
             )
             opened.callback(self.driver.stop)
+            self._watch: Final = watch
             self._close: Final = opened.pop_all()
 
     async def settle(self) -> None:
         """Compare what is kept with the Maildirs, which takes long where these are large, and do what follows; from
         then on texts may come. Raises as the driver does."""
-        loop, core = asyncio.get_running_loop(), self.driver.node.core
-        store = None if self.workers is None else self.workers.stores[0]
-        unread = {} if store is None else await self._compare(store)
+        core = self.driver.node.core
+        unread = {} if self.workers is None else await self._compare(self.workers)
         self.driver.begin(unread)
         await self.driver.round()
-        if store is not None:
-            own = "" if unread else core.origin
-            await loop.run_in_executor(None, store.clear, dict(core.causal.held), self._rows.owed_texts(), own)
+        if self.workers is not None:
+            held, owed, own = dict(core.causal.held), self._rows.owed_texts(), "" if unread else core.origin
+            await self.workers.in_first(lambda store: store.clear(held, owed, own))
         self.driver.is_settled = True
 
-    async def _compare(self, store: NodeStore) -> dict[str, str]:
+    async def _compare(self, workers: Workers) -> dict[str, str]:
         """Compare each user's rows with the Maildir. Who cannot be compared now -> why: the Maildir cannot be read, or
         lags behind the rows, as works are owed."""
         unread = dict.fromkeys(self._rows.owing(), _OWED)
         users = [user for user in self._rows.users() if user not in unread]
         shown = {user: view(self._rows, user) for user in (*users, *unread)}
         having = {user: _inbox_in(boxes) for user, boxes in shown.items() if boxes or user in unread}
-        assert self.workers is not None
-        for each in self.workers.stores:
+        for each in workers.stores:
             each.expect(having)
-        loop = asyncio.get_running_loop()
         for at in range(0, len(users), _USERS_AT_ONCE):
-            stored, refused = await loop.run_in_executor(None, _stored, store, users[at : at + _USERS_AT_ONCE])
+            portion = users[at : at + _USERS_AT_ONCE]
+            stored, refused = await workers.in_first(partial(_stored, portion))
             self.driver.node.core.recover(stored)
             unread |= {user: why for user, why in refused.items() if user in having}
         return unread
 
     def stop(self) -> None:
-        """Close everything; what was not committed is forgotten."""
+        """Close everything, when all threads have ended; what was not committed is forgotten."""
+        self.halt()
+        self._wait()
         self._close.close()
 
-    async def ended(self) -> None:
-        """After `stop`: nothing is written to the folder of texts any more."""
-        if self.texts is not None:
-            await self.texts.ended()
-
-    def farewell(self) -> None:
-        """The node ends in order: its gates go."""
-        if self._gates is not None:
+    async def ended(self, *, farewell: bool = False) -> None:
+        """As `stop`, while the loop goes on. With a `farewell` the gates go: the node ends in order. May be cancelled,
+        and asked for again."""
+        self.halt()
+        await asyncio.get_running_loop().run_in_executor(None, self._wait)
+        if farewell and self._gates is not None:
             self._gates.keeper.bye()
+        self._close.close()
+
+    def halt(self) -> None:
+        """What is under way ends; nothing else is begun."""
+        self.driver.stop()
+        for each in (self.texts, self.workers):
+            if each is not None:
+                each.stop()
+        if self._watch is not None:
+            self._watch.close()
+
+    def _wait(self) -> None:
+        """Until no thread does anything any more. What one does in the store is its own until then: nobody else may do
+        it again, or open its gates."""
+        for each in (self.driver, self.texts, self.workers, self._watch):
+            if each is not None:
+                each.wait()
 
     def _wake(self) -> None:
         self.driver.wake()
 
     def _keeper_gone(self) -> None:
         """Whose name is in the lock files, is dead: everything is begun anew, with another keeper."""
-        self.driver.tell(_fail)
+        self._fail(NoKeeper("the keeper of the gates has ended"))
+
+    def _fail(self, error: Exception) -> None:
+        """What failed beside the rounds, fails in the next one."""
+
+        def fail(node: Node, now: float) -> None:
+            raise error
+
+        self.driver.tell(fail)
 
     def _disk_refuses(self, why: DiskRefuses) -> None:
         """The round that comes fails of it."""
@@ -186,13 +211,15 @@ def _inbox_in(boxes: Mapping[str, tuple[str, bool]]) -> str:
     return next((guid for guid, (name, _) in boxes.items() if name == INBOX), "")
 
 
-def _fail(node: Node, now: float) -> None:
-    raise NoKeeper("the keeper of the gates has ended")
-
-
-def _watch(conf: Configured, program: DoveadmProgram, settings: Settings, wake: Callable[[], None]) -> DoveadmWatch:
+def _watch(
+    conf: Configured,
+    program: DoveadmProgram,
+    settings: Settings,
+    wake: Callable[[], None],
+    failed: Callable[[Exception], None],
+) -> DoveadmWatch:
     layout, folder = LAYOUTS[settings.mailbox_layout], conf.database.parent
-    return DoveadmWatch(program, layout, folder, settings.mailbox_poll / 1000, wake)
+    return DoveadmWatch(program, layout, folder, settings.mailbox_poll / 1000, wake, failed)
 
 
 def _doveadm_workers(conf: Configured, program: DoveadmProgram, settings: Settings, watch: DoveadmWatch) -> Workers:
@@ -212,7 +239,7 @@ def _gates(conf: Configured, settings: Settings, wake: Callable[[], None], gone:
     return GateRoom(conf.database.parent, conf.gates, wake, gone, settings.mailbox_poll / 1000)
 
 
-def _stored(store: NodeStore, users: list[str]) -> tuple[dict[str, dict[str, StoredBox]], dict[str, str]]:
+def _stored(users: list[str], store: NodeStore) -> tuple[dict[str, dict[str, StoredBox]], dict[str, str]]:
     """What is there of each user, and of those whose Maildir cannot be read, why."""
     found, refused = {}, {}
     for user in users:

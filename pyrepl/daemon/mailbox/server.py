@@ -29,7 +29,7 @@ from pyrepl.daemon.mailbox.dialer import Dialer
 from pyrepl.daemon.mailbox.disk_watch import DiskRefuses
 from pyrepl.daemon.mailbox.figures import Figures
 from pyrepl.daemon.mailbox.first_line import FirstLine
-from pyrepl.daemon.mailbox.keeper_link import KeeperLink, NoKeeper
+from pyrepl.daemon.mailbox.keeper_link import KeeperLink, NoKeeper, take_leave
 from pyrepl.daemon.mailbox.keeping import Keeping
 from pyrepl.daemon.mailbox.lmtp_port import LmtpPort
 from pyrepl.daemon.mailbox.maildirs_place import NotThere
@@ -53,6 +53,8 @@ from pyrepl.observability.telling.voice import Voice
 
 AGAIN_S: Final = 1.0
 """After a failure, when everything is opened anew."""
+STUCK_S: Final = 10.0
+"""Threads that have not ended after so long are told of: a disk does not answer, or a doveadm."""
 _LOOK_EVERY_S: Final = 0.1
 _CANNOT_OPEN: Final = (DatabaseError, NotThere, CorruptData, NoKeeper, OSError)
 
@@ -100,7 +102,8 @@ class MailboxServer(Service):
         """What is open, whether it is served or not."""
         self._held: KeeperLink | None = None
         """To the keeper of the gates, while the disk refuses and nothing is open."""
-        self._has_ended = False
+        self._farewell: asyncio.Task[None] | None = None
+        """It is over: done when nothing is open any more, and the gates are gone."""
 
     # As a port and as a service
 
@@ -135,6 +138,7 @@ class MailboxServer(Service):
         self._log(events.MailboxPortOpened(self._tcp.port, self.conf.name, len(self.conf.members.names)))
         self._keeping = keeping
         self._task = self._loop.create_task(self._run(keeping))
+        self._task.add_done_callback(self._run_ended)
 
     def tick(self, now: float) -> None:
         for waiting in list(self._waiting):
@@ -153,6 +157,11 @@ class MailboxServer(Service):
         self._end("the node ends")
         self._sockets.close()
 
+    async def finish(self) -> None:
+        if self._farewell is not None and not self._farewell.done():
+            # If the disk does not answer the process ends all the same: its keeper shuts the gates then.
+            await asyncio.wait((self._farewell,), timeout=STUCK_S)
+
     def leave(self, then: Callable[[], None]) -> None:
         """MAILBOX LEAVE: as at the node's end, while the node goes on; then `then`. In the next turn, as the machine is
         asking."""
@@ -160,14 +169,20 @@ class MailboxServer(Service):
         self._loop.call_soon(self._leave, then)
 
     def _leave(self, then: Callable[[], None]) -> None:
-        self._end("this node has left")
-        self._teller.left(self.conf.name)
-        then()
+        def left(farewell: asyncio.Task[None]) -> None:
+            self._teller.left(self.conf.name)
+            then()
 
-    def _end(self, reason: str) -> None:
-        if self._has_ended:
-            return
-        self._has_ended = True
+        self._end("this node has left").add_done_callback(left)
+
+    def _end(self, reason: str) -> asyncio.Task[None]:
+        """Once. Done when nothing is open any more."""
+        if self._farewell is None:
+            self._close(reason)
+            self._farewell = self._loop.create_task(self._take_leave())
+        return self._farewell
+
+    def _close(self, reason: str) -> None:
         self._tcp.close()
         self._unix.close()
         if self._lmtp is not None:
@@ -175,13 +190,30 @@ class MailboxServer(Service):
         self._dialer.stop()
         if self._task is not None:
             self._task.cancel()
-        self.conns.drop_all(reason)
-        if self._held is not None:
-            self._held.bye()
-        self._let_go()
+        self._drop_all(reason)
         if self._keeping is not None:
-            self._keeping.farewell()
-            self._keeping.stop()
+            self._keeping.halt()
+
+    def _drop_all(self, reason: str) -> None:
+        """All connections end, whatever else fails."""
+        try:
+            self.conns.drop_all(reason)
+        except Exception as error:
+            self._teller.begun_again(_words(error))
+            for conn in self.conns.all:
+                conn.transport.abort()
+
+    async def _take_leave(self) -> None:
+        """The gates go when no thread writes behind them any more. If nothing is open now, as it could not be opened
+        again, the keeper has them still."""
+        if self._keeping is not None:
+            await self._ended(self._keeping, farewell=True)
+            self._keeping = None
+        elif self._held is not None:
+            self._held.bye()
+            self._let_go()
+        elif self.conf.gates is not None and self._task is not None:
+            await self._loop.run_in_executor(None, take_leave, self.conf.database.parent)
 
     # What is kept
 
@@ -189,7 +221,8 @@ class MailboxServer(Service):
         return Keeping(self.conf, self._settings, self._clock, self.conns)
 
     async def _run(self, keeping: Keeping) -> None:
-        """Drive the machine, and keep links; when that fails, begin again from what is on disk."""
+        """Drive the machine, and keep links; when that fails, begin again from what is on disk, as soon as what was
+        begun before has ended: no thread of one life works beside those of the next."""
         while True:
             try:
                 await keeping.settle()
@@ -204,15 +237,26 @@ class MailboxServer(Service):
                 self.conns.shunned.add(error.peer, self._clock.now())
                 self._teller.begun_again(str(error))
             except Exception as error:
-                self._teller.begun_again(f"{type(error).__name__}: {error}")
+                self._teller.begun_again(_words(error))
             self._dialer.stop()
-            self.conns.drop_all(CLOSED if self.conns.trouble.why else "this node begins again: come again")
-            keeping.stop()
+            self._drop_all(CLOSED if self.conns.trouble.why else "this node begins again: come again")
+            await self._ended(keeping)
+            self._keeping = None
             self._keeping = keeping = await self._opened_again(keeping)
 
+    async def _ended(self, keeping: Keeping, *, farewell: bool = False) -> None:
+        """It is closed, and its threads have ended; who waits long for that is told."""
+        stuck = self._loop.call_later(STUCK_S, self._teller.noted, "store_stuck", f"after {STUCK_S:.0f} s")
+        try:
+            await keeping.ended(farewell=farewell)
+        except Exception as error:
+            self._teller.begun_again(_words(error))
+        finally:
+            stuck.cancel()
+
     async def _opened_again(self, before: Keeping) -> Keeping:
-        """As soon as that can be. `before` is closed, and knows which disk it was."""
-        await before.ended()
+        """Whatever keeps it from being opened, may be gone the next time. `before` is closed, and knows which disk it
+        was."""
         while True:
             await asyncio.sleep(AGAIN_S)
             why = "" if before.disk is None else await before.disk.why_not(writes=True)
@@ -223,6 +267,8 @@ class MailboxServer(Service):
                 keeping = self._open()
             except _CANNOT_OPEN as error:
                 self.conns.trouble.cannot_open(str(error))
+            except Exception as error:
+                self._teller.begun_again(_words(error))
             else:
                 self._let_go()
                 return keeping
@@ -240,6 +286,12 @@ class MailboxServer(Service):
         if self._held is not None:
             self._held.close()
             self._held = None
+
+    def _run_ended(self, task: asyncio.Task[None]) -> None:
+        """Only by being cancelled; anything else is a defect, which the node's log has to have."""
+        if not task.cancelled() and task.exception() is not None:
+            context = {"message": "the mailbox service", "exception": task.exception()}
+            self._loop.call_exception_handler(context)
 
     # Connections
 
@@ -293,3 +345,7 @@ class MailboxServer(Service):
 
     def _unreachable(self, member: MailboxMember, why: str) -> None:
         self._log(events.MailboxMemberUnreachable(member.name, f"{member.host}:{member.port}", why))
+
+
+def _words(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}"

@@ -74,9 +74,9 @@ class TextWriter:
         self._thread.submit(self._abandon_half)
         self._thread.shutdown(wait=False)
 
-    async def ended(self) -> None:
-        """After `stop`: the thread has ended."""
-        await self._loop.run_in_executor(None, self._thread.shutdown)
+    def wait(self) -> None:
+        """Until that has ended."""
+        self._thread.shutdown(wait=True)
 
     def _abandon_half(self) -> None:
         for text in self.half:

@@ -16,12 +16,13 @@ from __future__ import annotations
 
 import os
 import re
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Final, NamedTuple, final
 
-from pyrepl.daemon.mailbox.files import Files, folder_of
+from pyrepl.daemon.mailbox.files import DiskFiles, Files, folder_of
 from pyrepl.errors import PyreplError
 
 NAME: Final = b"dovecot-uidlist.lock"
@@ -43,6 +44,12 @@ _ELSEWHERE_S: Final = 10.0
 _BRIEFLY: Final = 100
 _BRIEF_PAUSE_S: Final = 0.001
 """Dovecots that wait take a lock within a moment when it is free: who looks seldom never gets it."""
+
+
+_TAKEN: Final[set[bytes]] = set()
+"""The locks on the disk that are held in this process, by whatever UidlistLock: one life of what is kept may not take
+those of another."""
+_TURN: Final = threading.Lock()
 
 
 class _FirstSeen(NamedTuple):
@@ -84,6 +91,7 @@ class UidlistLock:
         self._is_alive: Final = is_alive or is_alive_here
         self._gate_text: Final = None if keeper is None else b"%d:%b" % (keeper, hostname)
         self._held: set[bytes] = set()
+        self._taken: Final = _TAKEN if isinstance(files, DiskFiles) else set[bytes]()
         self._keeps = False
         self._slept_s = 0.0
         self._first_seen: Final[dict[bytes, _FirstSeen]] = {}
@@ -93,8 +101,13 @@ class UidlistLock:
         """Of the mailbox in that folder. Raises LockBusy, OSError."""
         path = folder + b"/" + NAME
         assert path not in self._held
-        if not self._is_kept(path):
-            self.shut(folder) if self._keeps else self._acquire(path, self._text)
+        self._claim(path)
+        try:
+            if not self._is_kept(path):
+                self.shut(folder) if self._keeps else self._acquire(path, self._text)
+        except BaseException:
+            self._taken.discard(path)
+            raise
         self._held.add(path)
 
     def release(self, folder: bytes, moved_to: bytes | None = None) -> None:
@@ -102,6 +115,7 @@ class UidlistLock:
         meanwhile, if it did. Raises OSError."""
         path = folder + b"/" + NAME
         self._held.discard(path)
+        self._taken.discard(path)
         if moved_to is not None and self._files.stat(path) is None:
             path = moved_to + b"/" + NAME
         if not self._is_kept(path):
@@ -151,6 +165,16 @@ class UidlistLock:
         path = folder + b"/" + NAME
         if self._is_kept(path):
             self._remove(path)
+
+    def _claim(self, path: bytes) -> None:
+        """Wait for another thread of this process, whose name in the file is ours too. Raises LockBusy."""
+        for _ in range(self._looks):
+            with _TURN:
+                if path not in self._taken:
+                    self._taken.add(path)
+                    return
+            self._sleep(self._pause_s)
+        raise LockBusy(f"{os.fsdecode(path)} is held by another thread of this process")
 
     def _acquire(self, path: bytes, text: bytes) -> None:
         for _ in range(self._looks):

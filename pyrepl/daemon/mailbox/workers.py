@@ -46,6 +46,10 @@ class Workers:
         place = self._place(user)
         return self._threads[place].submit(what, self.stores[place])
 
+    async def in_first(self, what: Callable[[NodeStore], T]) -> T:
+        """Ask the first store for something, whosever it is: at the start, while nothing else is done."""
+        return await asyncio.wrap_future(self._threads[0].submit(what, self.stores[0]))
+
     def fresh(self, text_of: TextOf) -> bytes | None:
         """A user's text that was read a moment ago; may be asked for in any thread."""
         return self.stores[self._place(text_of[0])].fresh.get(text_of)
@@ -108,6 +112,11 @@ class Workers:
         """What is under way ends; nothing else is begun."""
         for thread in self._threads:
             thread.shutdown(wait=False, cancel_futures=True)
+
+    def wait(self) -> None:
+        """Until that has ended."""
+        for thread in self._threads:
+            thread.shutdown(wait=True)
 
 
 def _gate(order: GateOrder, store: NodeStore) -> GateResult:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Collection
 
 import pytest
@@ -28,6 +29,9 @@ class Told(Service):
     def stop(self) -> None:
         self._told.append(f"{self._name} stops")
 
+    async def finish(self) -> None:
+        self._told.append(f"{self._name} finishes")
+
 
 def test_in_order_and_back() -> None:
     told: list[str] = []
@@ -35,7 +39,9 @@ def test_in_order_and_back() -> None:
     services.begin()
     services.settings_changed(("x", "y"))
     services.stop()
-    assert told == ["a begins", "b begins", "a hears of x, y", "b hears of x, y", "b stops", "a stops"]
+    asyncio.run(services.finish())
+    began = ["a begins", "b begins", "a hears of x, y", "b hears of x, y"]
+    assert told == [*began, "b stops", "a stops", "b finishes", "a finishes"]
 
 
 def test_one_that_refuses_settings_is_the_last_to_hear_of_them() -> None:
@@ -51,6 +57,7 @@ def test_what_a_service_does_not_need_it_does_not_write() -> None:
     services.begin()
     services.settings_changed(())
     services.stop()
+    asyncio.run(services.finish())
     quiet.tick(1.0)
     assert quiet.next_deadline(1.0) == NEVER > 1e300
     assert list(services) == [quiet]

@@ -6,8 +6,10 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+import pytest
+
 from pyrepl.daemon.mailbox.doveadm_program import DoveadmProgram
-from pyrepl.daemon.mailbox.doveadm_watch import DoveadmWatch
+from pyrepl.daemon.mailbox.doveadm_watch import USERS, DoveadmWatch
 from pyrepl.mailbox.gate_states import Seen
 from pyrepl.mailbox.maildir.layout import LAYOUTS
 from tests.unit.daemon.mailbox.fake_doveadm import USER, FakeDoveadm
@@ -21,7 +23,10 @@ class Rig:
     def __init__(self, folder: Path) -> None:
         self.fake = FakeDoveadm(folder)
         self.woken = 0
-        self.watch = DoveadmWatch(DoveadmProgram(self.fake.command), LAYOUTS["fs"], folder, 0.02, self._wake)
+        self.failed: list[Exception] = []
+        self.watch = DoveadmWatch(
+            DoveadmProgram(self.fake.command), LAYOUTS["fs"], folder, 0.02, self._wake, self.failed.append
+        )
 
     def _wake(self) -> None:
         self.woken += 1
@@ -89,3 +94,33 @@ async def test_all_users_are_asked_for_by_one_call(tmp_path: Path) -> None:
         assert await rig.seen() == ({}, ["bob"])
         assert (tmp_path / ".pyrepl-users").read_text() == "alice\nbob\n"
         assert all(" -F " in line for line in rig.fake.asked())
+
+
+@in_loop
+async def test_what_nobody_expected_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with rig_in(tmp_path) as rig:
+
+        def broken(self: DoveadmProgram, *words: str) -> list[dict[str, str]]:
+            raise LookupError("a defect")
+
+        monkeypatch.setattr(DoveadmProgram, "rows", broken)
+        await until(lambda: rig.failed != [], "it is told")
+        assert str(rig.failed[0]) == "a defect"
+
+
+@in_loop
+async def test_names_of_users_are_utf_8_whatever_the_machine_speaks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real, said = Path.write_text, list[object]()
+
+    def write_text(self: Path, data: str, encoding: str | None = None) -> int:
+        if self.name == USERS:
+            said.append(encoding)
+        return real(self, data, encoding)
+
+    monkeypatch.setattr(Path, "write_text", write_text)
+    async with rig_in(tmp_path) as rig:
+        rig.watch.follow("j\u00f6rg")
+        await until(lambda: (tmp_path / USERS).read_bytes().endswith("j\u00f6rg\n".encode()), "he is asked for")
+    assert set(said) == {"utf-8"}

@@ -10,9 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from pyrepl.daemon.mailbox.files import DiskFiles
 from pyrepl.daemon.mailbox.keeper import NAME
-from pyrepl.daemon.mailbox.keeper_link import KeeperLink, NoKeeper, _found
+from pyrepl.daemon.mailbox.keeper_link import KeeperLink, NoKeeper, _found, take_leave
 from pyrepl.daemon.mailbox.uidlist_lock import NAME as LOCK
+from pyrepl.daemon.mailbox.uidlist_lock import UidlistLock
 from tests.unit.daemon.rig import in_loop, until
 
 ORPHANED = b"apart 600000 100000 2 1"
@@ -112,3 +114,16 @@ async def test_a_folder_where_none_can_start(tmp_path: Path) -> None:
     (tmp_path / NAME).mkdir()
     with pytest.raises(NoKeeper, match="did not start"):
         KeeperLink(tmp_path, ORPHANED, ended)
+
+
+@in_loop
+async def test_a_daemon_without_a_link_takes_leave_as_well(tmp_path: Path) -> None:
+    link = KeeperLink(tmp_path, ORPHANED, lambda: None)
+    lock = tmp_path / os.fsdecode(LOCK)
+    link.shut(os.fsencode(tmp_path))
+    UidlistLock(DiskFiles(), b"host", lambda s: None, keeper=link.pid).shut(os.fsencode(tmp_path))
+    link.close()
+    take_leave(tmp_path)
+    await until(lambda: not is_alive(link.pid), "it has ended")
+    assert not lock.exists()
+    take_leave(tmp_path)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import errno
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,6 +19,7 @@ from pyrepl.daemon.mailbox import trouble
 from pyrepl.daemon.mailbox.database import DatabaseError
 from pyrepl.daemon.mailbox.files import DiskFiles
 from pyrepl.daemon.mailbox.keeper import NAME
+from pyrepl.daemon.mailbox.keeping import Keeping
 from pyrepl.daemon.mailbox.server import MailboxServer
 from pyrepl.errors import ConfigError, PyreplError
 from pyrepl.mailbox.node import Node
@@ -226,3 +230,156 @@ async def test_what_the_store_cannot_do_is_refused_at_run_time_too(tmp_path: Pat
     made.node.settings.mailbox_scrub = 1
     with pytest.raises(ConfigError, match="mailbox-store doveadm cannot mend texts"):
         server.settings_changed(("mailbox-scrub",))
+
+
+def fails(node: Node, now: float) -> None:
+    raise PyreplError("a defect")
+
+
+def service_of(node: RunningNode) -> room.MailboxServer:
+    assert node.app.mailboxes is not None
+    return node.app.mailboxes
+
+
+def kept_by(service: room.MailboxServer) -> Keeping:
+    assert service.conns.keeping is not None
+    return service.conns.keeping
+
+
+class Busy:
+    """A thread of a node's that goes on until it may end."""
+
+    def __init__(self, service: room.MailboxServer) -> None:
+        self.begun, self.may_end = threading.Event(), threading.Event()
+        workers = kept_by(service).workers
+        assert workers is not None
+        self.done = workers.run("alice", lambda store: self._work())
+
+    def _work(self) -> None:
+        self.begun.set()
+        self.may_end.wait()
+
+
+@in_loop
+async def test_whatever_fails_is_told_and_it_begins_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(room, "AGAIN_S", 0.01)
+    async with cluster(tmp_path, "ab") as nodes:
+        process = await MailProcess.of(tmp_path / "a")
+        assert (await process.ask("CREATE alice INBOX")).startswith("OK")
+        service, tries = service_of(nodes["a"]), list[str]()
+        keeping, real_end, real_drop = kept_by(service), Keeping.ended, service.conns.drop_all
+
+        def broken(*args: object) -> Keeping:
+            tries.append("opened")
+            if len(tries) < 4:
+                raise AssertionError(f"a defect in the files, {len(tries)}")
+            return Keeping(*args)  # type: ignore[arg-type]
+
+        async def broken_end(self: Keeping, *, farewell: bool = False) -> None:
+            await real_end(self, farewell=farewell)
+            raise AssertionError("a defect at the end")
+
+        def broken_drop(reason: str) -> None:
+            monkeypatch.setattr(service.conns, "drop_all", real_drop)
+            service.conns.keeping = None
+            raise AssertionError("a defect in a connection")
+
+        monkeypatch.setattr(room, "Keeping", broken)
+        monkeypatch.setattr(Keeping, "ended", broken_end)
+        monkeypatch.setattr(service.conns, "drop_all", broken_drop)
+        keeping.driver.tell(fails)
+        await until(lambda: len(tries) == 4 and service.conns.keeping is not None and links(nodes["a"]) == 1)
+        for told in ("in the files, 1", "in the files, 3", "at the end", "in a connection"):
+            assert nodes["a"].logged(f"Keeping mailboxes failed (AssertionError: a defect {told}")
+        assert await process.line() == "", "its connection has ended"
+        process = await MailProcess.of(tmp_path / "a")
+        assert (await process.save("G1")).startswith("OK uid=1")
+
+
+@in_loop
+async def test_a_service_that_ends_by_itself_is_a_fault_of_the_node(tmp_path: Path) -> None:
+    loop, faults = asyncio.get_running_loop(), list[dict[str, Any]]()
+    async with cluster(tmp_path, "a") as nodes:
+        loop.set_exception_handler(lambda loop, context: faults.append(context))
+        task: asyncio.Task[None] = loop.create_task(broken_task())
+        task.add_done_callback(service_of(nodes["a"])._run_ended)
+        await until(lambda: faults != [])
+        assert str(faults[0]["exception"]) == "a defect"
+
+
+async def broken_task() -> None:
+    raise LookupError("a defect")
+
+
+@in_loop
+async def test_it_begins_again_when_all_threads_of_before_have_ended(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(room, "AGAIN_S", 0.01)
+    monkeypatch.setattr(room, "STUCK_S", 0.01)
+    async with cluster(tmp_path, "a") as nodes:
+        await MailProcess.of(tmp_path / "a")
+        service, opened = service_of(nodes["a"]), list[bool]()
+        busy = Busy(service)
+        await until(busy.begun.is_set)
+
+        def again(*args: object) -> Keeping:
+            opened.append(busy.done.done())
+            return Keeping(*args)  # type: ignore[arg-type]
+
+        monkeypatch.setattr(room, "Keeping", again)
+        kept_by(service).driver.tell(fails)
+        await until(lambda: nodes["a"].logged("store_stuck"))
+        await asyncio.sleep(0.1)
+        assert opened == []
+        busy.may_end.set()
+        await until(lambda: service.conns.keeping is not None)
+        assert opened == [True]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Iterator[Path]:
+    """Where keepers may have their sockets; they end when these are removed."""
+    yield tmp_path
+    for name in "ab":
+        (tmp_path / name / NAME).unlink(missing_ok=True)
+
+
+@in_loop
+@pytest.mark.parametrize("leaves", [False, True], ids=["ends", "leaves"])
+async def test_gates_go_when_no_thread_writes_behind_them_any_more(folder: Path, leaves: bool) -> None:
+    async with cluster(folder, "ab", mailbox_gate="on") as nodes:
+        process = await MailProcess.of(folder / "a")
+        assert (await process.ask("CREATE alice INBOX")).startswith("OK")
+        lock = folder / "b" / "mail" / "alice" / "dovecot-uidlist.lock"
+        await until(lock.exists)
+        service, left = service_of(nodes["b"]), list[bool]()
+        busy = Busy(service)
+        await until(busy.begun.is_set)
+        service.leave(lambda: left.append(True)) if leaves else service._end("the node ends")
+        await asyncio.sleep(0.1)
+        assert lock.exists() and left == []
+        busy.may_end.set()
+        await service.finish()
+        await until(lambda: not lock.exists())
+        assert left == [True] * leaves
+
+
+@in_loop
+async def test_gates_go_too_when_it_ends_while_it_cannot_begin_again(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*args: object) -> Keeping:
+        raise DatabaseError("the disk is full")
+
+    async with cluster(folder, "ab", mailbox_gate="on", mailbox_apart="refuse") as nodes:
+        process = await MailProcess.of(folder / "a")
+        assert (await process.ask("CREATE alice INBOX")).startswith("OK")
+        lock = folder / "b" / "mail" / "alice" / "dovecot-uidlist.lock"
+        await until(lock.exists)
+        service = service_of(nodes["b"])
+        monkeypatch.setattr(room, "Keeping", broken)
+        kept_by(service).driver.tell(fails)
+        await until(lambda: service._keeping is None)
+        assert lock.exists()
+    await until(lambda: not lock.exists())

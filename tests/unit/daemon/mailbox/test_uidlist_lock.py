@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
+from pyrepl.daemon.mailbox.files import DiskFiles
 from pyrepl.daemon.mailbox.uidlist_file import NAME as LIST
 from pyrepl.daemon.mailbox.uidlist_lock import NAME, LockBusy, UidlistLock, is_alive_here
 from tests.unit.daemon.mailbox.model_disk import ModelDisk
@@ -292,3 +294,27 @@ def test_without_gates_none_is_kept() -> None:
         rig.lock.take(FOLDER)
         rig.lock.release(FOLDER)
     assert rig.disk.names(FOLDER) == []
+
+
+def test_one_that_another_thread_of_this_process_holds_is_held(tmp_path: Path) -> None:
+    folder = os.fsencode(tmp_path)
+    one, two = (UidlistLock(DiskFiles(), b"host", lambda s: None, 0.1) for _ in range(2))
+    one.take(folder)
+    with pytest.raises(LockBusy, match="another thread of this process"):
+        two.take(folder)
+    one.release(folder)
+    two.take(folder)
+    two.release(folder)
+    (tmp_path / "dovecot-uidlist.lock").write_bytes(b"1:host")
+    with pytest.raises(LockBusy, match="is that process stuck"):
+        one.take(folder)
+    (tmp_path / "dovecot-uidlist.lock").unlink()
+    two.take(folder)
+    two.release(folder)
+
+
+def test_who_shuts_a_gate_hears_whether_it_was_shut() -> None:
+    rig = gated()
+    assert rig.lock.shut(FOLDER) and not rig.lock.shut(FOLDER)
+    rig.disk.unlink(PATH)
+    assert rig.lock.shut(FOLDER)

@@ -37,3 +37,25 @@ async def test_r3_a_user_has_one_thread() -> None:
     assert len({name for threads in names.values() for name in threads}) == 3
     assert workers.run(USER, lambda store: store.users).exception() is None
     workers.stop()
+
+
+def test_who_waits_for_the_threads_finds_their_works_done() -> None:
+    disk = new_disk()
+    workers = Workers([new_store(disk, is_new=True)])
+    begun, may_end, done = threading.Event(), threading.Event(), list[str]()
+
+    def work(name: str) -> None:
+        begun.set()
+        may_end.wait()
+        done.append(name)
+
+    workers.run(USER, lambda store: work("one"))
+    other = workers.run(USER, lambda store: work("two"))
+    begun.wait()
+    workers.stop()
+    waiting = threading.Thread(target=workers.wait)
+    waiting.start()
+    assert waiting.is_alive() and other.cancelled(), "what was not begun is not done any more"
+    may_end.set()
+    waiting.join()
+    assert done == ["one"]
