@@ -69,10 +69,12 @@ class TextWriter:
         self._begin()
 
     def stop(self) -> None:
-        """What is under way ends; nothing else is begun. What is half goes at once: it may be what fills the disk."""
-        self._is_over = True
-        self._thread.submit(self._abandon_half)
-        self._thread.shutdown(wait=False)
+        """What is under way ends; nothing else is begun. What is half goes at once: it may be what fills the disk. May
+        be asked again."""
+        if not self._is_over:
+            self._is_over = True
+            self._thread.submit(self._abandon_half)
+            self._thread.shutdown(wait=False)
 
     def wait(self) -> None:
         """Until that has ended."""

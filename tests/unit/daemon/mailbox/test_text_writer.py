@@ -98,7 +98,7 @@ async def test_when_it_ends_what_is_half_goes_and_what_is_whole_stays(tmp_path: 
     await until(lambda: not half.waiting_bytes)
     assert files(tmp_path) == ["b.7.G1", "b.8.G2"]
     texts.stop()
-    await texts.ended()
+    await asyncio.to_thread(texts.wait)
     assert files(tmp_path) == ["b.7.G1"]
 
 
