@@ -110,6 +110,8 @@ class Core:
         """(mailbox, GUID) of a message of whose text the store has none, or a damaged one."""
         self._told_keywords: Final[set[str]] = set()
         """Mailboxes whose store cannot keep a keyword, which was told."""
+        self._told_names: Final[set[tuple[str, str]]] = set()
+        """Mailboxes and the names under which the store has them, which was told."""
         self._told: dict[Dot, dict[str, str]] = {}
         """Op that waits and was sent to us with a tag -> whom to answer when it is applied, and with which."""
         self.late: Final[list[tuple[str, Crossed]]] = []
@@ -176,6 +178,9 @@ class Core:
                 self.note("text_mended", f"{work.user} {work.guid}")
             if result.unkept_keywords:
                 self.note_keywords(work.user, work.box)
+            if result.stored_as and (work.box, result.stored_as) not in self._told_names:
+                self._told_names.add((work.box, result.stored_as))
+                self.note("name_not_storable", f"{work.user} {self._named(work.box)}: {result.stored_as}")
             if result.outcome is Outcome.TOO_LOW and isinstance(work, AddMessage | MoveMessage):
                 self._set_aside(work, result.next_uid)
 

@@ -28,7 +28,8 @@ from pyrepl.mailbox.core import Core
 from pyrepl.mailbox.excluded import EVERYTHING, Excluded
 from pyrepl.mailbox.gates import Gates
 from pyrepl.mailbox.journal_ops import by_guid
-from pyrepl.mailbox.maildir.layout import INBOX
+from pyrepl.mailbox.maildir.fitting import fitted, mark
+from pyrepl.mailbox.maildir.layout import INBOX, Layout
 from pyrepl.mailbox.rows import BoxRow
 from pyrepl.mailbox.store import Ended, MakeBox, Outcome, RemoveBox
 from pyrepl.mailbox.verbs import Create, Delete, Op, Rename, Subscribe, Unsubscribe
@@ -102,8 +103,12 @@ class _User:
 class Folders:
     """All users'."""
 
-    def __init__(self, core: Core, gates: Gates, guard: int, excluded: Excluded = EVERYTHING) -> None:
-        """`guard`: `mailbox-expunge-guard`; `excluded`: `mailbox-exclude`."""
+    def __init__(
+        self, core: Core, gates: Gates, guard: int, excluded: Excluded = EVERYTHING, layout: Layout | None = None
+    ) -> None:
+        """`guard`: `mailbox-expunge-guard`; `excluded`: `mailbox-exclude`; `layout`: of the store, None if it can store
+        any name."""
+        self._layout: Final = layout
         self._excluded: Final = excluded
         self._core: Final = core
         self._gates: Final = gates
@@ -211,7 +216,8 @@ class Folders:
 
     def _listed(self, user: str, state: _User, found: FoundFolders, now: float) -> None:
         self._tell_unnamed(user, state, found.unnamed)
-        there = {each.box: each for each in found.boxes}
+        boxes, subscribed = self._as_meant(user, found)
+        there = {each.box: each for each in boxes}
         self.allowed.difference_update(there)
         before, state.missing = state.missing, frozenset(view(self._core.rows, user).keys() - there.keys())
         if state.missing - before:
@@ -220,9 +226,21 @@ class Folders:
             self._tell(state, "folders_guard", f"{user} {len(state.missing)}")
         else:
             state.why = ""
-            self._adopt(user, there, found.subscribed)
+            self._adopt(user, there, subscribed)
 
     # What follows
+
+    def _as_meant(self, user: str, found: FoundFolders) -> tuple[list[FoundFolder], frozenset[str]]:
+        """What was found, with the own names of mailboxes that the store has under others as it cannot store these."""
+        boxes, subscribed, layout = {each.box: each for each in found.boxes}, found.subscribed, self._layout
+        shown = view(self._core.rows, user) if layout is not None else {}
+        for guid, (name, _) in shown.items():
+            if layout is None or guid not in boxes or (stored := fitted(layout, name, guid)) == name:
+                continue
+            if boxes[guid].name in (stored, stored.removesuffix(mark(guid))):
+                boxes[guid] = boxes[guid]._replace(name=name)
+                subscribed |= {name} if stored in subscribed else set()
+        return list(boxes.values()), subscribed
 
     def _tell(self, state: _User, name: str, about: str) -> None:
         """Once, as it may be found again and again."""

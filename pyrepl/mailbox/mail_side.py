@@ -9,6 +9,7 @@ transaction everywhere.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final, final
 
 from pyrepl.mailbox.acks import WHY_ALONE
@@ -19,6 +20,7 @@ from pyrepl.mailbox.codec import UNTAGGED
 from pyrepl.mailbox.core import Core
 from pyrepl.mailbox.excluded import EVERYTHING, WHY, Excluded
 from pyrepl.mailbox.journal_ops import by_guid
+from pyrepl.mailbox.maildir.layout import Layout
 from pyrepl.mailbox.mastering import Mastering
 from pyrepl.mailbox.portions import portions
 from pyrepl.mailbox.rows import BoxRow, MessageRow
@@ -45,7 +47,7 @@ from pyrepl.mailbox.verbs import (
     Unlock,
     Unsubscribe,
 )
-from pyrepl.mailbox.words import Box, Token, Uids, count, ranges, walk
+from pyrepl.mailbox.words import WHY_HIDDEN, Box, Token, Uids, count, is_hidden, ranges, walk
 
 MOST_IN_TX: Final = 1000
 """Commands of one transaction."""
@@ -65,9 +67,12 @@ class MailSide:
         checks: Checks,
         unix_s: float,
         excluded: Excluded = EVERYTHING,
+        layout: Layout | None = None,
     ) -> None:
-        """`unix_s`: Unix time when `now` was 0, for UIDVALIDITY. `excluded`: `mailbox-exclude`."""
+        """`unix_s`: Unix time when `now` was 0, for UIDVALIDITY. `excluded`: `mailbox-exclude`. `layout`: of the store;
+        None if it can store any name."""
         self._excluded: Final = excluded
+        self._layout: Final = layout
         self.core: Final = core
         self.mastering: Final = mastering
         self.saving: Final = saving
@@ -220,7 +225,7 @@ class MailSide:
 
     def _ops(
         self, command: Op, tokens: dict[str, Token], next_uids: dict[str, int], modified: list[int]
-    ) -> list[Op] | No:
+    ) -> Sequence[Op] | No:
         """What a mail process asked, as nodes say it to each other."""
         box = self.find(command.user, command.box)
         if box is None:
@@ -307,8 +312,9 @@ class MailSide:
         if self.find(create.user, create.box) is not None or create.box.is_guid:
             self.core.reply(client, tag, No(reason=Reason.EXISTS))
             return
-        if self._excluded.has(create.user, create.box.text):
-            self.core.reply(client, tag, No(reason=Reason.DENIED, why=WHY))
+        why = (WHY_HIDDEN if is_hidden(create.user) else "") or self._why_denied(create.user, create.box.text)
+        if why:
+            self.core.reply(client, tag, No(reason=Reason.DENIED, why=why))
             return
         boxes = self.core.rows.boxes(create.user)
         newest = max((box.uidvalidity for box in boxes), default=0)
@@ -322,7 +328,7 @@ class MailSide:
         [made] = self.core.do([op], tag=self.saving.acks.ask_tag(tag))
         self.saving.acks.wait(client, tag, made.at, Ok(at=made.at), now)
 
-    def _of_list(self, box: BoxRow, command: Op) -> list[Op] | No:
+    def _of_list(self, box: BoxRow, command: Op) -> Sequence[Op] | No:
         stamp = self.core.journal.next_stamp(box.user)
         if isinstance(command, Delete):
             return [Delete(user=box.user, box=by_guid(box), stamp=stamp, known=self.core.journal.vector())]
@@ -331,11 +337,18 @@ class MailSide:
         assert isinstance(command, Rename)
         if command.to.is_guid or self.find(box.user, command.to) is not None:
             return No(reason=Reason.EXISTS)
-        if self._excluded.has(box.user, command.to.text):
-            return No(reason=Reason.DENIED, why=WHY)
-        return self._renames(box, command)
+        renames = self._renames(box, command)
+        why = next((why for each in renames if (why := self._why_denied(box.user, each.to.text))), "")
+        return No(reason=Reason.DENIED, why=why) if why else renames
 
-    def _renames(self, box: BoxRow, rename: Rename) -> list[Op]:
+    def _why_denied(self, user: str, name: str) -> str:
+        """Why no mailbox gets this name by a mail process here; "" if one may. One that a node with another layout made
+        is stored under another name (maildir.fitting); but who can be answered is not let into that."""
+        if self._excluded.has(user, name):
+            return WHY
+        return (None if self._layout is None else self._layout.why_not(name)) or ""
+
+    def _renames(self, box: BoxRow, rename: Rename) -> list[Rename]:
         """The mailbox and all below it, each as an op of its own."""
         stamp = self.core.journal.next_stamp(box.user)
         names = view(self.core.rows, box.user)

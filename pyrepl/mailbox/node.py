@@ -27,6 +27,7 @@ from pyrepl.mailbox.gates import Gates
 from pyrepl.mailbox.joins import Joins
 from pyrepl.mailbox.journal_ops import by_guid
 from pyrepl.mailbox.mail_side import MailSide
+from pyrepl.mailbox.maildir.layout import Layout
 from pyrepl.mailbox.mastering import GIVE, Mastering, MasteringOptions
 from pyrepl.mailbox.members import Members
 from pyrepl.mailbox.mending import MEND, Mending
@@ -81,7 +82,8 @@ _ASKED: Final = (Boxes, Entries, Messages)
 class NodeOptions(NamedTuple):
     """`unix_s`: Unix time when `now` was 0. `expunge_guard`: `mailbox-expunge-guard`, of a node whose store has gates;
     None of one without. `exclude`: `mailbox-exclude`. `aligns`: with `mailbox-doveadm`, for which it needs gates.
-    `has_lock_files`: can the gates keep a Dovecot from giving out UIDs?"""
+    `has_lock_files`: can the gates keep a Dovecot from giving out UIDs? `layout`: of the store; None if it can store
+    any name."""
 
     mastering: MasteringOptions = MasteringOptions()
     unix_s: float = 0.0
@@ -91,6 +93,7 @@ class NodeOptions(NamedTuple):
     exclude: tuple[str, ...] = ()
     aligns: bool = False
     has_lock_files: bool = True
+    layout: Layout | None = None
 
 
 @final
@@ -117,7 +120,9 @@ class Node:
         clock = Clock(options.unix_s)
         self.checks: Final = Checks(self.core, clock)
         self.excluded: Final = Excluded(options.exclude)
-        self.mail: Final = MailSide(self.core, self.mastering, self.saving, self.checks, options.unix_s, self.excluded)
+        self.mail: Final = MailSide(
+            *(self.core, self.mastering, self.saving, self.checks, options.unix_s, self.excluded, options.layout)
+        )
         self.uniting: Final = Uniting(self.core, self.mastering, self.saving)
         self.doubles: Final = Doubles(self.core, self.mastering, self.uniting, now)
         self.renewing: Final = Renewing(self.core, self.saving, options.unix_s)
@@ -127,7 +132,9 @@ class Node:
             else Gates(self.core, self.mastering, self.saving, guard, has_lock_files=options.has_lock_files)
         )
         self.folders: Final = (
-            None if guard is None or self.gates is None else Folders(self.core, self.gates, guard, self.excluded)
+            None
+            if guard is None or self.gates is None
+            else Folders(self.core, self.gates, guard, self.excluded, options.layout)
         )
         self.deliveries: Final = (
             None

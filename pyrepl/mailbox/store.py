@@ -44,12 +44,14 @@ class Outcome(enum.Enum):
 
 class Result(NamedTuple):
     """How, with what belongs to it: of FAILED and NOT_THERE the `reason` for people; of TOO_LOW the mailbox's next UID;
-    of messages with flags the keywords that the store cannot keep."""
+    of messages with flags the keywords that the store cannot keep; of a mailbox whose name the store cannot have, the
+    name that it has there."""
 
     outcome: Outcome
     reason: str = ""
     next_uid: int = 0
     unkept_keywords: tuple[str, ...] = ()
+    stored_as: str = ""
 
 
 DONE: Final = Result(Outcome.DONE)

@@ -138,6 +138,16 @@ def parse_user(word: str) -> str:
     return text
 
 
+WHY_HIDDEN: Final = "a user whose name begins with a dot, or whose domain does, would have a folder of this node's own"
+"""As `.pyrepl-drop` beside the Maildirs, of which nothing is kept."""
+
+
+def is_hidden(user: str) -> bool:
+    """Would a folder of this user's be a hidden one? Such users have no mail on nodes that keep Maildirs. Other nodes
+    may say such a name all the same: an old one of them let it pass, and its link is not to end by that."""
+    return user.startswith(".") or "@." in user
+
+
 def parse_guid(word: str) -> str:
     """The GUID of a message: a name of a file, or what another store gave it."""
     text = unescape(word)

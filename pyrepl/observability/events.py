@@ -1980,6 +1980,16 @@ class MailboxFolderUnnamed(MailboxNotice):
 
 
 @final
+class MailboxNameNotStorable(MailboxNotice):
+    LEVEL: ClassVar[Level] = Level.WARNING
+    TEXT: ClassVar[str] = (
+        "Mailboxes: name_not_storable {about}: mailbox-layout of this node cannot store the first name, so the folder"
+        " here has the second one, which clients of this node see; others see the first. Rename the mailbox if that is"
+        " not wanted"
+    )
+
+
+@final
 class MailboxNoticed(Event):
     """What has no line of its own."""
 

@@ -57,7 +57,7 @@ class DoveadmMail:
         """`layout`: by its separator."""
         self._program: Final = program
         self._user: Final = user
-        self._layout: Final = layout
+        self.layout: Final = layout
 
     # What there is
 
@@ -69,14 +69,14 @@ class DoveadmMail:
     def listed(self) -> tuple[list[DoveadmBox], tuple[str, ...]]:
         """As `boxes`, and the names that the protocol cannot say, as Dovecot has them."""
         rows = self._status()
-        found, names = sorted(parsed_boxes(rows, self._layout)), sorted(row.get("mailbox", "") for row in rows)
+        found, names = sorted(parsed_boxes(rows, self.layout)), sorted(row.get("mailbox", "") for row in rows)
         if not found:
             raise DoveadmError(f"Dovecot shows no mailbox of {self._user}: is the disk of its mail mounted?")
-        return found, tuple(name for name in names if not list(parsed_names([{"mailbox": name}], self._layout)))
+        return found, tuple(name for name in names if not list(parsed_names([{"mailbox": name}], self.layout)))
 
     def boxes_or_none(self) -> list[DoveadmBox]:
         """As `boxes`, of a user who may be new."""
-        return sorted(parsed_boxes(self._status(), self._layout))
+        return sorted(parsed_boxes(self._status(), self.layout))
 
     def box(self, guid: str) -> DoveadmBox | None:
         """The mailbox with this GUID; None if there is none."""
@@ -85,7 +85,7 @@ class DoveadmMail:
     def subscribed(self) -> frozenset[str]:
         """The names that are subscribed."""
         rows = self._program.rows("mailbox", "list", "-s", "-u", self._user)
-        return frozenset(parsed_names(rows, self._layout))
+        return frozenset(parsed_names(rows, self.layout))
 
     def messages(self, box: DoveadmBox) -> list[DoveadmMessage] | None:
         """What a mailbox holds, by UID; None if it went meanwhile, so that nobody knows."""
@@ -162,10 +162,10 @@ class DoveadmMail:
 
     def _own(self, name: str) -> str:
         """A name as Dovecot has it."""
-        why_not = self._layout.why_not(name)
+        why_not = self.layout.why_not(name)
         if why_not is not None:
             raise DoveadmError(f"the mailbox {name!r} cannot be kept: {why_not}")
-        return name.replace("/", self._layout.separator)
+        return name.replace("/", self.layout.separator)
 
     def _messages(self, *search: str) -> tuple[list[str], list[DoveadmMessage]]:
         """The mailboxes and the messages that are found, by UID."""

@@ -29,13 +29,14 @@ from pyrepl.daemon.mailbox.drop_folder import DropFolder, is_of, shown_guid, tex
 from pyrepl.daemon.mailbox.fetched_texts import FetchedTexts
 from pyrepl.daemon.mailbox.files import Files
 from pyrepl.daemon.mailbox.fresh_texts import FreshTexts
-from pyrepl.daemon.mailbox.results import failed
+from pyrepl.daemon.mailbox.results import failed, storable, told_of_name
 from pyrepl.daemon.mailbox.user_boxes import mark, unmarked
 from pyrepl.daemon.mailbox.work_batches import are_of_boxes, begin_flags, perform_in_batches, settle
 from pyrepl.mailbox.compare import Found, FoundBox, Text
 from pyrepl.mailbox.copies import guid_of_copy
 from pyrepl.mailbox.folders import FolderOrder, FolderResult, FoundFolder, FoundFolders
 from pyrepl.mailbox.gate_states import GateOrder, GateResult
+from pyrepl.mailbox.maildir.fitting import fitted
 from pyrepl.mailbox.maildir.layout import INBOX, Layout
 from pyrepl.mailbox.maildir.text_sums import sums_of
 from pyrepl.mailbox.rows import UNPLACED
@@ -251,6 +252,10 @@ class DoveadmStore:
             self.drop.keep(copies)
 
     def _change_boxes(self, mail: DoveadmMail, work: Work) -> Result:
+        done = storable(work, self._layout)
+        return told_of_name(self._change_list(mail, done), work, done)
+
+    def _change_list(self, mail: DoveadmMail, work: Work) -> Result:
         match work:
             case MakeBox():
                 self._make(mail, work)
@@ -349,7 +354,7 @@ def _displace(mail: DoveadmMail, name: str) -> None:
     """Free a name: a mailbox that has it is shown under another one, until its own rename is told."""
     other = next((box for box in mail.boxes_or_none() if box.name == name), None)
     if other is not None:
-        mail.rename(name, name + mark(other.guid.encode()))
+        mail.rename(name, fitted(mail.layout, name + mark(other.guid.encode()), other.guid))
 
 
 def _folder(box: DoveadmBox, known: frozenset[str]) -> FoundFolder:

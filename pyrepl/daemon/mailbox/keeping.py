@@ -94,6 +94,7 @@ class Keeping:
                 *(conf.mastering, clock.unix_ms() / 1000 - now, conf.expunge_guard, conf.acks, Pages(), conf.exclude),
                 aligns=aligns,
                 has_lock_files=watch is None,
+                layout=layout,
             )
             node = Node(conf.name, conf.members, rows, now, options)
             self.driver: Final = Driver(

@@ -27,7 +27,7 @@ from pyrepl.daemon.mailbox.look import Look
 from pyrepl.daemon.mailbox.maildirs_place import MaildirsPlace, NotThere
 from pyrepl.daemon.mailbox.message_files import Change
 from pyrepl.daemon.mailbox.open_box import OpenBox, OtherBox
-from pyrepl.daemon.mailbox.results import failed
+from pyrepl.daemon.mailbox.results import failed, storable, told_of_name
 from pyrepl.daemon.mailbox.text_reading import read_text
 from pyrepl.daemon.mailbox.uidlist_lock import LockBusy, UidlistLock
 from pyrepl.daemon.mailbox.user_boxes import BoxGone, UserBoxes
@@ -401,7 +401,8 @@ class MaildirStore:
 
     def _change_boxes(self, user: str, boxes: UserBoxes, work: Work) -> Result:
         self._open.pop((user, work.box.encode()), None)
-        result = self._change_list(user, boxes, work)
+        done = storable(work, self._layout)
+        result = told_of_name(self._change_list(user, boxes, done), work, done)
         if isinstance(work, MakeBox | RenameBox) and work.name == INBOX:
             self._inboxes[user] = work.box
         elif isinstance(work, RemoveBox | RenameBox) and self._inboxes.get(user) == work.box:

@@ -82,11 +82,12 @@ class MaildirsPlace:
 
     def folder(self, user: str) -> bytes:
         """The user's folder. `user` is a name that the protocol lets pass: not empty, no `/`, no control characters,
-        not `.` or `..`. Raises NotThere for one whose parts would lead elsewhere."""
+        not `.` or `..`. Raises NotThere for one whose parts would lead elsewhere, or into a folder of our own beside
+        the Maildirs: their names begin with a dot."""
         name, _, domain = user.partition("@")
         found = self._pattern
         for letter, part in (("%u", user), ("%n", name), ("%d", domain)):
-            if letter in self._pattern and (part in ("", ".", "..") or "/" in part or "%" in part):
+            if letter in self._pattern and (not part or part.startswith(".") or "/" in part or "%" in part):
                 raise NotThere(f"the user {user!r} has no folder in {self._pattern}")
             found = found.replace(letter, part)
         return from_text(found)

@@ -27,15 +27,15 @@ from pyrepl.daemon.mailbox.message_files import CUR, NEW
 from pyrepl.daemon.mailbox.open_box import OpenBox
 from pyrepl.daemon.mailbox.uidlist_lock import UidlistLock
 from pyrepl.daemon.mailbox.user_folders import SUBFOLDERS, Place, UserFolders
-from pyrepl.mailbox.maildir import subscriptions
+from pyrepl.mailbox.maildir import fitting, subscriptions
 from pyrepl.mailbox.maildir.filename import base_of
+from pyrepl.mailbox.maildir.fitting import fitted
 from pyrepl.mailbox.maildir.layout import Layout
 from pyrepl.mailbox.store import MakeBox, RaiseNext
 from pyrepl.mailbox.uids import UidBlocks
 
 _MAILDIRFOLDER: Final = b"maildirfolder"
 _SUBSCRIPTIONS: Final = b"subscriptions"
-_SHOWN_OF_GUID: Final = 8
 _LOOKS: Final = 100
 _LOOK_S: Final = 0.02
 
@@ -263,7 +263,10 @@ class UserBoxes:
         if not target and not self.has_mail(self._folders.root):
             self._empty_inbox(frozenset())
         elif found is not None and found.folder == target:
-            return [*self.rename(other, found.name + mark(other)), other]
+            name = fitted(self._layout, found.name + mark(other), other.decode())
+            if self._wanted(name) == target:
+                raise NotThere(f"two mailboxes would be called {name}: rename one of them")
+            return [*self.rename(other, name), other]
         elif not target:
             self._empty_inbox(frozenset() if found is None else bases_in(self._files, self.path(found)))
         return []
@@ -368,4 +371,4 @@ def unmarked(name: str, guid: bytes) -> str | None:
 
 def mark(guid: bytes) -> str:
     """What is put behind the name of a mailbox whose name is taken from it."""
-    return f" ({guid[:_SHOWN_OF_GUID].decode()})"
+    return fitting.mark(guid.decode())

@@ -34,6 +34,9 @@ class Layout(Protocol):
     def why_not(self, name: str) -> str | None:
         """Why no mailbox may have this name; None if one may."""
 
+    def tamed(self, part: str) -> str:
+        """A part of a name without what this layout cannot store, but its length."""
+
     def folder(self, name: str) -> bytes:
         """The folder of a name that `why_not` has nothing against."""
 
@@ -55,6 +58,9 @@ class MaildirPlusPlus:
         if found is None and len(self.folder(name)) > MOST_BYTES:
             return f"the folder's name would be longer than {MOST_BYTES} bytes"
         return found
+
+    def tamed(self, part: str) -> str:
+        return part.replace(".", "_")
 
     def folder(self, name: str) -> bytes:
         name = normal(name)
@@ -79,11 +85,14 @@ class Fs:
         if found is not None:
             return found
         parts = [mutf7.encode(part) for part in normal(name).split("/")]
-        if any(part in _RESERVED or part.startswith(_OWN_PREFIXES) for part in parts):
+        if any(map(_is_a_files, parts)):
             return "a part of the name is that of a file that a Maildir has"
         if any(len(part) > MOST_BYTES for part in parts):
             return f"a folder's name would be longer than {MOST_BYTES} bytes"
         return None
+
+    def tamed(self, part: str) -> str:
+        return f"_{part}" if _is_a_files(mutf7.encode(part)) else part
 
     def folder(self, name: str) -> bytes:
         name = normal(name)
@@ -106,16 +115,25 @@ def normal(name: str) -> str:
 
 def _why_not(name: str) -> str | None:
     """What no layout can take."""
-    parts = name.split("/")
-    if len(parts) > MOST_PARTS:
+    if name.count("/") >= MOST_PARTS:
         return f"the name has more than {MOST_PARTS} parts"
-    if any(part in ("", ".", "..") for part in parts):
+    return why_unsafe(name)
+
+
+def why_unsafe(name: str) -> str | None:
+    """Why a name could lead out of the user's folder, or is none; the protocol lets no such name pass."""
+    if any(part in ("", ".", "..") for part in name.split("/")):
         return "a part of the name is empty, `.` or `..`"
     if name.startswith("~"):
         return "the name begins with `~`"
     if any(unicodedata.category(char) in ("Cc", "Cs") for char in name):
         return "the name has control characters, or is no text"
     return None
+
+
+def _is_a_files(part: bytes) -> bool:
+    """Does a Maildir have a file or a folder of that name?"""
+    return part in _RESERVED or part.startswith(_OWN_PREFIXES)
 
 
 def _checked(layout: Layout, parts: list[bytes]) -> str | None:

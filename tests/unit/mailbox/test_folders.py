@@ -9,6 +9,7 @@ from pyrepl.mailbox.core import Core
 from pyrepl.mailbox.excluded import Excluded
 from pyrepl.mailbox.folders import LOOK_AGAIN_S, RETRY_S, FolderOrder, FolderResult, Folders, FoundFolder, FoundFolders
 from pyrepl.mailbox.gate_states import GateState
+from pyrepl.mailbox.maildir.layout import LAYOUTS
 from pyrepl.mailbox.members import Member, Members
 from pyrepl.mailbox.node import Node, NodeOptions
 from pyrepl.mailbox.rows import UNPLACED
@@ -206,6 +207,23 @@ def test_a_folder_that_no_mailbox_can_have_is_told_once() -> None:
 
     assert see("/mail/.INBOX") == [Notice("folder_unnamed", "alice /mail/.INBOX")] and see("/mail/.INBOX") == []
     assert see() == [] and len(see("/mail/.INBOX", "/mail/.x..y")) == 2 and rig.count() == rig.first_op
+
+
+def test_a_name_that_the_store_cannot_have_is_no_rename() -> None:
+    """A node with another layout made it: here its folder is called otherwise, and for all others it keeps its name."""
+    rig = Rig()
+    rig.folders._layout = LAYOUTS["maildir++"]  # type: ignore[misc]
+    rig.core.do([Create(user="alice", box=Box("v1.2"), id=NEW, uidvalidity=9)])
+    rig.folders.worked(done(rig.works()), rig.now)
+    stored, before = FoundFolder("v1_2 (33333333)", NEW, 9), rig.count()
+    assert rig.see(stored) == [] and rig.see(stored._replace(name="v1_2", is_aside=True)) == []
+    rig.lsub = {stored.name}
+    [subscribed] = rig.see(stored)
+    assert isinstance(subscribed, Subscribe) and view(rig.rows, "alice")[NEW] == ("v1.2", True)
+    assert rig.see(stored) == [] and rig.count() == before + 1
+    rig.lsub = set()
+    renamed = rig.see(FoundFolder("Play", NEW, 9))
+    assert any(isinstance(op, Rename) and op.to == Box("Play") for op in renamed)
 
 
 def test_mail_in_a_deleted_mailbox_is_compared() -> None:

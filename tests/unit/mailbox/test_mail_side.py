@@ -6,7 +6,14 @@ from typing import Final
 
 import pytest
 
+from pyrepl.mailbox.answers import No, Ok
+from pyrepl.mailbox.maildir.layout import LAYOUTS
+from pyrepl.mailbox.members import Member, Members
+from pyrepl.mailbox.node import Node, NodeOptions
+from pyrepl.mailbox.verbs import Create, Op, Rename
+from pyrepl.mailbox.words import Box
 from tests.scenario.mailbox.cluster import Cluster, ready, save
+from tests.simulation.mailbox.memory_rows import MemoryRows
 
 SINCE: Final = 3
 """The highest modseq of `filled`."""
@@ -172,3 +179,34 @@ def test_s5_a_command_without_a_tag_is_not_answered() -> None:
     assert not [line for line in cluster.said() if line.startswith("a>m")]
     cluster.say("m1>a 7 FETCH alice guid=G9")
     assert cluster.said("NO") == ["a>m1 7 NO NOUID"]
+
+
+def _answers(options: NodeOptions, *commands: Op) -> list[str]:
+    """OK, or why not."""
+    node = Node("a", Members((Member("a"),)), MemoryRows(), 0.0, options)
+    for number, command in enumerate(commands):
+        node.hear_mail("m", str(number), command, "", 10.0)
+    found = []
+    for reply in node.core.replies():
+        assert isinstance(reply.answer, Ok | No)
+        found.append("OK" if isinstance(reply.answer, Ok) else f"{reply.answer.reason}: {reply.answer.why}")
+    return found
+
+
+def test_a_name_that_this_node_cannot_store_is_refused() -> None:
+    """Answered OK, the mailbox would be there under another name."""
+    create, rename = Create(user="alice", box=Box("Work")), Rename(user="alice", box=Box("Work"), to=Box("v1.2"))
+    below = Create(user="alice", box=Box("Work/" + "x" * 200))
+    longer = Rename(user="alice", box=Box("Work"), to=Box("W" * 60))
+    layout = NodeOptions(layout=LAYOUTS["maildir++"])
+    dots = "DENIED: a name with a dot cannot be stored in the Maildir++ layout, where the dot parts folders"
+    long = "DENIED: the folder's name would be longer than 255 bytes"
+    assert _answers(layout, create, Create(user="alice", box=Box("a.b")), rename) == ["OK", dots, dots]
+    assert _answers(layout, create, below, longer) == ["OK", "OK", long], "a mailbox below has the name before its own"
+    assert _answers(NodeOptions(), create, rename) == ["OK", "OK"]
+
+
+def test_a_user_whose_folder_would_be_one_of_the_nodes_own_is_refused() -> None:
+    asked = [Create(user=user, box=Box("INBOX")) for user in (".pyrepl-drop", "a@.pyrepl-drop", "a.b@c.d")]
+    answers = _answers(NodeOptions(), *asked)
+    assert [answer.partition(":")[0] for answer in answers] == ["DENIED", "DENIED", "OK"]

@@ -35,10 +35,18 @@ def test_patterns_that_name_no_user(disk: ModelDisk, pattern: str) -> None:
         MaildirsPlace(disk, pattern, OWNER)
 
 
-@pytest.mark.parametrize("user", ["alice", "@example.org", "alice@..", "alice@a/b", "..@a", "%u@a"])
+@pytest.mark.parametrize(
+    "user", ["alice", "@example.org", "alice@..", "alice@a/b", "..@a", "%u@a", ".a@b", "a@.pyrepl"]
+)
 def test_users_that_would_lead_elsewhere(disk: ModelDisk, user: str) -> None:
     with pytest.raises(NotThere):
         MaildirsPlace(disk, "/var/vmail/%d/%n", OWNER).folder(user)
+
+
+@pytest.mark.parametrize("user", [".pyrepl-drop", ".pyrepl-aside", "..x"])
+def test_no_user_lives_in_a_folder_of_our_own(disk: ModelDisk, user: str) -> None:
+    with pytest.raises(NotThere):
+        MaildirsPlace(disk, "/var/vmail/%u", OWNER).folder(user)
 
 
 def test_the_marker_is_made_once_and_never_again(disk: ModelDisk) -> None:

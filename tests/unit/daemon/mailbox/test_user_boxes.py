@@ -22,6 +22,7 @@ from tests.unit.daemon.mailbox.store_rig import (
 )
 
 THIRD_ID = f"{3:032x}"
+OTHER_ID = "3" * 32
 
 
 @pytest.fixture
@@ -216,3 +217,30 @@ def test_what_cannot_be_is_told(store: MaildirStore, work: MakeBox | RenameBox) 
     [result] = store.perform([work])
     assert result.outcome is Outcome.FAILED and result.reason
     assert _names(store) == before
+
+
+@pytest.mark.parametrize("name", ["v1.2", "cur/v1.2", "N" * 250, "N" * 300])
+def test_a_name_that_the_layout_cannot_store(disk: ModelDisk, store: MaildirStore, name: str) -> None:
+    """Of a mailbox that was made on a node with another layout: it is stored under another name, always the same, and
+    its user's works go on."""
+    made = make_box(OTHER_ID, name, 8)
+    [first] = store.perform([made])
+    [again] = store.perform([made])
+    shown = [name for name, guid in _names(store).items() if guid == OTHER_ID]
+    assert first == again and [first.stored_as or name] == shown and first.outcome is Outcome.DONE
+    tell(store, add(store, "G1", 3, b"one", box=OTHER_ID), SubscribeBox(USER, OTHER_ID, name, True))
+    assert list(store.subscribed(USER)) == shown
+    [renamed] = store.perform([RenameBox(USER, WORK_ID, name)])
+    assert renamed.outcome is Outcome.DONE, "whoever had the name is called otherwise, however long that is"
+    assert sorted(_names(store).values()) == [INBOX_ID, WORK_ID, OTHER_ID]
+    assert content(disk, store, OTHER_ID) == {3: ("G1", frozenset(), b"one")}
+    tell(store, RemoveBox(USER, OTHER_ID), RenameBox(USER, WORK_ID, "Work"))
+    assert _names(store) == {"INBOX": INBOX_ID, "Work": WORK_ID}
+
+
+def test_two_mailboxes_that_no_name_tells_apart_stay_two(disk: ModelDisk, store: MaildirStore) -> None:
+    """Their GUIDs begin alike."""
+    tell(store, make_box(THIRD_ID, "N" * 300, 8), add(store, "G1", 3, b"one", box=THIRD_ID))
+    [result] = store.perform([RenameBox(USER, WORK_ID, "N" * 300)])
+    assert result.outcome is Outcome.FAILED and "two mailboxes" in result.reason
+    assert sorted(_names(store).values()) == [INBOX_ID, WORK_ID, THIRD_ID]
