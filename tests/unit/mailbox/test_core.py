@@ -6,6 +6,7 @@ from pyrepl.mailbox.clashes import guid_of_other
 from pyrepl.mailbox.core import Core
 from pyrepl.mailbox.merging import Text
 from pyrepl.mailbox.rows import UNPLACED
+from pyrepl.mailbox.sending import Notice
 from pyrepl.mailbox.store import DONE, AddMessage, Ended, MakeBox, MoveMessage, Outcome, RemoveMessage, Result, Stored
 from pyrepl.mailbox.verbs import Create, Delete, Expunge, Renumber, Save
 from pyrepl.mailbox.words import Box, Dot, Stamp, Token
@@ -54,6 +55,15 @@ def test_a_keyword_that_the_store_cannot_keep_is_told_once_a_mailbox() -> None:
     for _ in range(2):
         mine.ended([Ended(add, DONE._replace(unkept_keywords=("k26",)))])
     assert [(note.name, note.about) for note in mine.notices()] == [("keywords_not_replicated", "alice INBOX")]
+
+
+def test_a_name_that_the_store_cannot_have_is_told_once() -> None:
+    mine = core()
+    mine.do([CREATE])
+    [make] = [work for work in mine.works() if isinstance(work, MakeBox)]
+    for _ in range(2):
+        mine.ended([Ended(make, DONE._replace(stored_as="IN_BOX (11111111)"))])
+    assert mine.notices() == [Notice("name_not_storable", "alice INBOX: IN_BOX (11111111)")]
 
 
 def test_what_takes_away_is_done_after_the_commit() -> None:
