@@ -173,13 +173,18 @@ def _opened(path: bytes, flags: int) -> Iterator[int]:
 
 def replace(files: Files, path: bytes, data: bytes, temporary: bytes) -> None:
     """Give a file new content, whole or not at all: written beside it, on disk, renamed over. What a dead writer left
-    at `temporary` is removed.
-
-    The new file is from a later second than the one before: Dovecot reads its lists anew when their seconds differ.
-    """
+    at `temporary` is removed."""
     with suppress(FileNotFoundError):
         files.unlink(temporary)
     files.write_new(temporary, data)
+    install(files, path, temporary)
+
+
+def install(files: Files, path: bytes, temporary: bytes) -> None:
+    """Put a file that is written in the place of another; on disk when this returns.
+
+    The new file is from a later second than the one before: Dovecot reads its lists anew when their seconds differ.
+    """
     before, made = files.stat(path), files.stat(temporary)
     if before is not None and made is not None and _second(made) <= _second(before):
         files.set_mtime(temporary, _second(before) + 1)

@@ -7,7 +7,8 @@ shown as `name (GUID)` until its own rename is told.
 
 A lock that is kept (uidlist_lock.py) stays so wherever its mailbox goes.
 
-Every step may be told again after a crash. Not here: messages (open_box.py).
+Every step may be told again after a crash. Not here: messages (open_box.py), and what is subscribed
+(subscription_file.py).
 """
 
 from __future__ import annotations
@@ -25,9 +26,10 @@ from pyrepl.daemon.mailbox.files import Files, folder_of, remove_tree, replace
 from pyrepl.daemon.mailbox.maildirs_place import NotThere
 from pyrepl.daemon.mailbox.message_files import CUR, NEW
 from pyrepl.daemon.mailbox.open_box import OpenBox
+from pyrepl.daemon.mailbox.subscription_file import SubscriptionFile
 from pyrepl.daemon.mailbox.uidlist_lock import UidlistLock
 from pyrepl.daemon.mailbox.user_folders import SUBFOLDERS, Place, UserFolders
-from pyrepl.mailbox.maildir import fitting, subscriptions
+from pyrepl.mailbox.maildir import fitting
 from pyrepl.mailbox.maildir.filename import base_of
 from pyrepl.mailbox.maildir.fitting import fitted
 from pyrepl.mailbox.maildir.layout import Layout
@@ -35,9 +37,6 @@ from pyrepl.mailbox.store import MakeBox, RaiseNext
 from pyrepl.mailbox.uids import UidBlocks
 
 _MAILDIRFOLDER: Final = b"maildirfolder"
-_SUBSCRIPTIONS: Final = b"subscriptions"
-_LOOKS: Final = 100
-_LOOK_S: Final = 0.02
 
 
 class BoxGone(NotThere):
@@ -64,7 +63,7 @@ class UserBoxes:
         self._layout: Final = layout
         self._drop: Final = drop
         self._lock: Final = lock
-        self._sleep: Final = sleep
+        self._subscriptions: Final = SubscriptionFile(files, folders.root, layout.separator, sleep)
         self._blocks: Final = blocks
 
     def open(self, guid: bytes) -> OpenBox:
@@ -180,19 +179,11 @@ class UserBoxes:
 
     def subscribe(self, name: str, is_subscribed: bool) -> None:
         """Put a name into the list of subscriptions, or take it out."""
-        path = self._folders.path(_SUBSCRIPTIONS)
-        self._await(path + b".lock")
-        data = self._files.read(path) if self._files.stat(path) is not None else b""
-        names = subscriptions.parse(data, self._layout.separator)
-        if (name in names) != is_subscribed:
-            changed = (*names, name) if is_subscribed else tuple(each for each in names if each != name)
-            replace(self._files, path, subscriptions.render(changed), path + b".lock")
+        self._subscriptions.change(name, is_subscribed)
 
     def subscribed(self) -> tuple[str, ...]:
         """The names that are subscribed."""
-        path = self._folders.path(_SUBSCRIPTIONS)
-        data = self._files.read(path) if self._files.stat(path) is not None else b""
-        return subscriptions.parse(data, self._layout.separator)
+        return self._subscriptions.names()
 
     @property
     def root(self) -> bytes:
@@ -350,13 +341,6 @@ class UserBoxes:
             with suppress(FileNotFoundError):
                 self._files.unlink(inbox + b"/" + file)
         self._files.sync(inbox)
-
-    def _await(self, lock: bytes) -> None:
-        """Let a Dovecot that writes the file finish; a lock that stays is a dead one's, and is replaced."""
-        for _ in range(_LOOKS):
-            if self._files.stat(lock) is None:
-                return
-            self._sleep(_LOOK_S)
 
 
 def name_before(place: Place) -> str | None:
