@@ -45,6 +45,8 @@ def test_a_mail_that_a_slow_doveadm_was_asked_to_save_is_saved_once(lab: Lab) ->
     with pytest.raises((OSError, MailboxError)):
         mail.create(USER, "Work")
     resource.prlimit(pid, resource.RLIMIT_FSIZE, no_limit)
+    node.wait_log("store_stuck")
+    assert calls.read_text() == "begun\n", "nobody else is asked meanwhile"
     go.touch()
     mail = cluster.client("a")
 

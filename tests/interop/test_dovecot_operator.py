@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -77,8 +78,12 @@ def wait_watched(node: Node) -> None:
 
 
 def watches(node: Node) -> int:
-    infos = Path(f"/proc/{node.process.pid}/fdinfo").iterdir()
-    return sum(info.read_text().count("inotify wd:") for info in infos)
+    found = 0
+    for info in Path(f"/proc/{node.process.pid}/fdinfo").iterdir():
+        # What is closed meanwhile has none.
+        with suppress(FileNotFoundError):
+            found += info.read_text().count("inotify wd:")
+    return found
 
 
 def kept(pair: DovecotPair, name: str) -> object:

@@ -68,7 +68,7 @@ class Clients:
         self._next_id = 1
         self._reserved: dict[int, ClientConn] = {}
         """Connections that came when maxclients was reached, the oldest first; some may be among the others by now."""
-        self._strangers = Strangers()
+        self._strangers = Strangers[ClientConn](_is_stranger)
         self._tell_again_at: dict[type[Event], float] = {}
         """By the kind of event, see `_tell_seldom`."""
         self.poller = Poller(turns)
@@ -107,7 +107,7 @@ class Clients:
             client.enter_reserve()
             self._reserved[client.id] = conn
         elif not client.authenticated:
-            self._strangers.add(conn)
+            self._strangers.add(client.id, addr, conn)
         client.fd = transport.fd
         if settings.tcp_keepalive:
             transport.wire.keep_alive(settings.tcp_keepalive)
@@ -347,3 +347,7 @@ class Clients:
         self._log(events.OutputBufferExceeded(self.line_of(conn)))
         conn.close(at_once=True)
         return True
+
+
+def _is_stranger(conn: ClientConn) -> bool:
+    return not conn.client.authenticated and not conn.transport.is_closing()

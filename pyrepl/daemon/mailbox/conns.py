@@ -38,6 +38,7 @@ from pyrepl.mailbox.words import Dot
 from pyrepl.observability import events
 from pyrepl.observability.telling.mailboxes import MailboxTeller
 
+TOO_MANY: Final = "too many mail processes (mailbox-maxclients): come again"
 NOT_READY: Final = "this node is not ready: come again"
 CLOSED: Final = "this node does nothing to its mailboxes at the moment, as its log says: come again"
 FIRST_PAUSE_S: Final = 10.0
@@ -84,9 +85,11 @@ class Conns:
         tell: Callable[[Row], None] | None,
         *,
         is_encrypted: bool = False,
+        most_clients: Callable[[], float] = lambda: float("inf"),
     ) -> None:
         """`call_in_loop`: the loop's call_soon_threadsafe. `tell` takes rows of the stream `mailboxes`, if anybody
-        does. `is_encrypted`: links between nodes are (`tls-mailbox`)."""
+        does. `is_encrypted`: links between nodes are (`tls-mailbox`). `most_clients`: mailbox-maxclients as it is
+        now."""
         self.keeping: Keeping | None = None
         self.links: Final[dict[str, TalkConn]] = {}
         """Member -> its link, as the machine has been told of it."""
@@ -107,6 +110,7 @@ class Conns:
         self._call_in_loop: Final = call_in_loop
         self._tell: Final = tell
         self._is_encrypted: Final = is_encrypted
+        self._most_clients: Final = most_clients
         self._came = 0
         self._news_before = 0
         """Numbers of news that the machines before this one have counted."""
@@ -222,6 +226,11 @@ class Conns:
 
         driver.tell(ask)
 
+    @property
+    def is_full(self) -> bool:
+        """Are there as many mail processes as may be? Who has not proved yet to be one is none."""
+        return len(self.clients) >= self._most_clients()
+
     # What connections tell
 
     def opened(self, conn: TalkConn, opened: Opened) -> None:
@@ -235,6 +244,8 @@ class Conns:
             if not self._is_encrypted and is_public(conn.addr):
                 self._teller.link_in_clear(opened.node, conn.addr)
             self.keeping.driver.tell(partial(self._link_up, conn, opened), first=True)
+        elif self.is_full:
+            conn.refuse(TOO_MANY)
         else:
             self._came += 1
             name = f"{self._came}:{opened.name}"

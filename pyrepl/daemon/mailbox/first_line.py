@@ -11,6 +11,7 @@ from typing import Final, TypeAlias, final
 from pyrepl.daemon.mailbox.sockets import TalkSocket
 from pyrepl.daemon.mailbox.talk_conn import TalkConn
 from pyrepl.mailbox.talk import GREETING_S
+from pyrepl.mailbox.talk_states import TalkState
 from pyrepl.mailbox.verbs import Side
 
 MOST_BYTES: Final = 4096
@@ -54,8 +55,13 @@ class FirstLine:
         self.conn.data_received(bytes(self._held))
         self._held.clear()
 
+    def is_stranger(self) -> bool:
+        """Has it not proved who it is, and is it there still?"""
+        has_proved = self.conn is not None and self.conn.talk.state is TalkState.OPEN
+        return not self.is_over and not has_proved
+
     def cut(self) -> None:
-        """It said nothing that could be a first line."""
+        """It said nothing that could be a first line, or has to make room for others."""
         assert self._transport is not None
         self._transport.abort()
 

@@ -19,11 +19,13 @@ from typing import Final, final
 from pyrepl.config.mailbox_kinds import MailboxMember
 from pyrepl.daemon.clients.client_conn import names_of
 from pyrepl.daemon.clients.listener import Listener, hand_on_plain
+from pyrepl.daemon.clients.strangers import Strangers
 from pyrepl.daemon.clock import Clock
+from pyrepl.daemon.descriptors import MOST_MAILBOX_STRANGERS
 from pyrepl.daemon.eventlog.event_log import EventLog
 from pyrepl.daemon.log_sink import Log
 from pyrepl.daemon.mailbox.configured import Configured, check_doveadm, configured
-from pyrepl.daemon.mailbox.conns import CLOSED, Conns, MemberFault
+from pyrepl.daemon.mailbox.conns import CLOSED, TOO_MANY, Conns, MemberFault
 from pyrepl.daemon.mailbox.database import DatabaseError
 from pyrepl.daemon.mailbox.dialer import Dialer
 from pyrepl.daemon.mailbox.disk_watch import DiskRefuses
@@ -86,7 +88,9 @@ class MailboxServer(Service):
         self._loop: Final = asyncio.get_running_loop()
         self.conf: Final[Configured] = configured(settings, randomness.fraction())
         self.conns: Final = Conns(
-            clock, log, self._teller, self._loop.call_soon_threadsafe, tell, is_encrypted=settings.tls_mailbox
+            *(clock, log, self._teller, self._loop.call_soon_threadsafe, tell),
+            is_encrypted=settings.tls_mailbox,
+            most_clients=lambda: settings.mailbox_maxclients,
         )
         node.mailboxes = self.figures = Figures(self.conf, self.conns, clock)
         self._tls: Final = tls
@@ -96,7 +100,10 @@ class MailboxServer(Service):
         lmtp = self.conf.lmtp
         self._lmtp: Final = None if lmtp is None else LmtpPort(settings, lmtp, self._sockets, self.conns, self._teller)
         self._dialer: Final = Dialer(self._reach, self._serve_member, self._unreachable)
+        self._strangers: Final = Strangers[FirstLine](FirstLine.is_stranger)
         self._waiting: Final[set[FirstLine]] = set()
+        """Who has said no first line yet."""
+        self._came = 0
         self._task: asyncio.Task[None] | None = None
         self._keeping: Keeping | None = None
         """What is open, whether it is served or not."""
@@ -304,9 +311,17 @@ class MailboxServer(Service):
 
     def _admit(self, wire: Wire) -> None:
         """Somebody came by the port: a node, or a mail process, as its first line will say."""
-        first = FirstLine(partial(self._become, names_of(wire, "")[0]), self._clock.now())
+        addr = names_of(wire, "")[0]
+        first = FirstLine(partial(self._become, addr), self._clock.now())
         first.enter(self._sockets.add(wire, first))
         self._waiting.add(first)
+        self._came += 1
+        self._strangers.add(self._came, addr, first)
+        if self._strangers.count() > MOST_MAILBOX_STRANGERS:
+            # They are to keep neither descriptors nor a member from this node.
+            crowding = self._strangers.take_one()
+            assert crowding is not None
+            crowding.cut()
 
     def _become(self, addr: str, side: Side) -> TalkConn:
         now = self._clock.now()
@@ -327,9 +342,8 @@ class MailboxServer(Service):
 
     def _made(self, talk: MailConn | PeerLink, addr: str) -> TalkConn:
         conn = self.conns.add(TalkConn(self.conns, talk, addr))
-        mail = sum(isinstance(each.talk, MailConn) and not each.talk.is_over for each in self.conns.all)
-        if isinstance(talk, MailConn) and mail > self._settings.mailbox_maxclients:
-            talk.refuse("too many mail processes (mailbox-maxclients): come again")
+        if isinstance(talk, MailConn) and self.conns.is_full:
+            talk.refuse(TOO_MANY)
         return conn
 
     async def _reach(self, host: str, port: int) -> Wire:

@@ -18,14 +18,18 @@ def conn(number: int, host: str) -> Any:
     return SimpleNamespace(client=client, transport=SimpleNamespace(is_closing=lambda: False))
 
 
-def filled(hosts: list[str]) -> tuple[Strangers, list[Any]]:
-    strangers, conns = Strangers(), [conn(number, host) for number, host in enumerate(hosts)]
+def is_stranger(one: Any) -> bool:
+    return not one.client.authenticated and not one.transport.is_closing()
+
+
+def filled(hosts: list[str]) -> tuple[Strangers[Any], list[Any]]:
+    strangers, conns = Strangers[Any](is_stranger), [conn(number, host) for number, host in enumerate(hosts)]
     for one in conns:
-        strangers.add(one)
+        strangers.add(one.client.id, one.client.addr, one)
     return strangers, conns
 
 
-def taken(strangers: Strangers) -> list[int]:
+def taken(strangers: Strangers[Any]) -> list[int]:
     ids = []
     while (one := strangers.take_one()) is not None:
         ids.append(one.client.id)
@@ -42,7 +46,7 @@ def test_who_has_logged_in_or_gone_is_passed_over() -> None:
     conns[0].client.identify(OURS)
     conns[1].transport.is_closing = lambda: True
     strangers.drop(2)
-    strangers.drop(2)
+    assert strangers.count() == 1
     assert taken(strangers) == [3]
 
 

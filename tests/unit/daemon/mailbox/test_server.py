@@ -26,7 +26,7 @@ from pyrepl.mailbox.node import Node
 from pyrepl.mailbox.verbs import Side
 from tests.peers.ports import free_port
 from tests.unit.daemon.mailbox.mail_rig import MailProcess, cluster, links, members, settings_of, texts
-from tests.unit.daemon.rig import RunningNode, in_loop, running, until
+from tests.unit.daemon.rig import Peer, RunningNode, in_loop, running, soon, until
 
 
 @in_loop
@@ -383,3 +383,37 @@ async def test_gates_go_too_when_it_ends_while_it_cannot_begin_again(
         await until(lambda: service._keeping is None)
         assert lock.exists()
     await until(lambda: not lock.exists())
+
+
+@in_loop
+async def test_strangers_keep_neither_others_nor_mail_processes_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(room, "MOST_MAILBOX_STRANGERS", 3)
+    async with cluster(tmp_path, "ab", mailbox_maxclients=1) as nodes:
+        port = nodes["a"].app.node.settings.mailbox_port
+        strangers = [await soon(Peer.to(port)) for _ in range(3)]
+        for each in strangers[:2]:
+            each.write(b"* HELLO name=x nonce=%b\n" % (b"x" * 32))
+            assert b"HELLO" in await soon(each.reader.readline())
+        local = await MailProcess.of(tmp_path / "a")
+        assert (await local.ask("CREATE alice INBOX")).startswith("OK"), "they are no mail processes"
+        late = await soon(Peer.to(port))
+        assert await soon(strangers[0].reader.read()) == b"", "the oldest has made room"
+        late.write(b"* HELLO name=x nonce=%b\n" % (b"x" * 32))
+        assert b"too%20many%20mail%20processes" in await soon(late.reader.read())
+        assert links(nodes["a"]) == 1 and (await local.save("G1")).startswith("OK")
+        for each in (*strangers, late):
+            each.close()
+
+
+@in_loop
+async def test_of_two_who_prove_at_once_what_they_are_one_is_too_many(tmp_path: Path) -> None:
+    async with cluster(tmp_path, "ab", mailbox_maxclients=1):
+        both = [MailProcess(*await asyncio.open_unix_connection(str(tmp_path / "a" / "socket"))) for _ in range(2)]
+        await asyncio.sleep(0.05)
+        for each in both:
+            each.say("* HELLO name=test")
+        assert (await both[0].line()).startswith("* HELLO ")
+        told = [await both[1].line() for _ in range(2)]
+        assert any("too%20many%20mail%20processes" in line for line in told)
