@@ -54,6 +54,7 @@ Mail processes:
 
 A Dovecot that knows nothing of us:
     gates, gate_states   it waits for lock files, which is its LOCK
+    gate_awaited         what of its mailboxes is not compared yet
     compare              what it did, from what files hold and rows say
     copies               messages that get a GUID of their own
     folders              mailboxes that it made, renamed, deleted and subscribed

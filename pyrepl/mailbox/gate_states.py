@@ -76,6 +76,7 @@ GATE: Final[Table[GateState, GateTrigger]] = Table(
         (_S.OPENING, _T.REFUSED): _S.SHUT,
         (_S.OPEN, _T.LOOK): _S.LOOKING,
         (_S.LOOKING, _T.DONE): _S.OPEN,
+        (_S.LOOKING, _T.CLOSE): _S.SHUTTING,
         (_S.OPEN, _T.CLOSE): _S.SHUTTING,
     },
 )

@@ -8,6 +8,7 @@ needs to know nothing of it asks for the mastership by waiting for that file.
 | WANTED | the LOCK is granted | OPENING: the next UID is raised to what may be given out, the file removed |
 | OPEN | Dovecot has released the lock file | LOOKING: what it did becomes ops, by a glance if that can tell it |
 | OPEN | others want the mailbox; the lease is over; nobody writes any more; the next UID is of others | SHUTTING |
+| LOOKING | its user stands still, as the disk refuses | SHUTTING |
 | SHUTTING | the file is taken | what Dovecot did becomes ops, UNLOCK: GIVE goes behind them |
 | SHUT, of a store without lock files | Dovecot has changed something | SHUTTING: what it did becomes ops |
 
@@ -34,6 +35,7 @@ from pyrepl.mailbox.boxes import is_visible, view
 from pyrepl.mailbox.codec import UNTAGGED
 from pyrepl.mailbox.compare import Difference, FoundBox, difference
 from pyrepl.mailbox.core import Core
+from pyrepl.mailbox.gate_awaited import Awaited
 from pyrepl.mailbox.gate_states import (
     BEFORE_SHUT,
     HELD_S,
@@ -103,11 +105,7 @@ class Gates:
         """Mailboxes where flags are changed that are to be changed back (aligning.py): they are not compared now."""
         self._unlooked: Final[set[str]] = set()
         """Mailboxes of before the start, where a Dovecot may have done what nobody knows of."""
-        self._awaiting: Final[dict[str, frozenset[str]]] = {}
-        """Mailbox -> messages that were not compared, as their ops come again after a crash, or their texts are on
-        their way."""
-        self._look_awaited_at = float("-inf")
-        """Before this nothing is compared because a part of it has come."""
+        self._awaited: Final = Awaited(core)
         self._over: Final[set[str]] = set()
         """Mailboxes whose LOCK ends with the next tick."""
         self._standing: Container[str] = ()
@@ -235,14 +233,14 @@ class Gates:
 
     def orders(self, standing: Container[str], now: float) -> list[GateOrder]:
         """What the store has to do now; each is to be told as done. `standing`: users whose files lag behind the rows,
-        so that they cannot be compared."""
+        so that they cannot be compared, but to shut a gate: what works are owed about is left `untold` then."""
         found, whole = [], 0
         self._standing = standing
         for guid in sorted(self._active):
             gate, box = self._gates[guid], self._core.rows.box(guid)
             if box is None or gate.is_asked or gate.again_at > now or gate.state not in WORKS:
                 continue
-            if box.user in standing:
+            if box.user in standing and not self._may_shut(gate):
                 gate.again_at = now + RETRY_S
                 self._give_up(gate, now)
             elif guid in self.uncompared and WORKS[gate.state] is not GateWork.OPEN:
@@ -303,6 +301,15 @@ class Gates:
         elif result.found is not None and result.found.is_held:
             gate.again_at = min(gate.again_at, now + HELD_S)
 
+    def _may_shut(self, gate: Gate) -> bool:
+        """Its user stands still, perhaps for long: the other nodes are to have the mailbox meanwhile. What was never
+        compared since the start waits, as nobody knows what of it a crash left."""
+        if not self._has_lock_files or gate.box in self._unlooked:
+            return False
+        if gate.state is GateState.LOOKING:
+            gate.move(GateTrigger.CLOSE)
+        return gate.state is GateState.SHUTTING
+
     def _give_up(self, gate: Gate, now: float) -> None:
         """One that cannot be opened now is not to keep the mailbox from the other nodes meanwhile."""
         if gate.state is GateState.OPENING:
@@ -333,8 +340,9 @@ class Gates:
         is_apart = self._mastering.tracker.is_apart
         is_back = self._apart_at <= now and not is_apart
         self._apart_at = min(self._apart_at, now) if is_apart else float("inf")
-        if self._awaiting:
-            self._look_at_awaited(now)
+        for guid in self._awaited.come(now):
+            if guid in self._gates:
+                self._look_again(self._gates[guid], now)
         for guid in list(self._active) if self._active else ():
             gate = self._gates[guid]
             if is_back and gate.state is GateState.SHUT and gate.again_at < float("inf"):
@@ -344,22 +352,6 @@ class Gates:
                 self._active.discard(guid)
         if not self._has_lock_files:
             self._part_uids(now)
-
-    def _look_at_awaited(self, now: float) -> None:
-        """A Dovecot may have changed messages before their ops came again: none of that was compared."""
-        is_due = now >= self._look_awaited_at
-        for guid, awaited in list(self._awaiting.items()):
-            left = {message for message in awaited if self._is_awaited(guid, message)}
-            if not left or (is_due and left != awaited):
-                del self._awaiting[guid]
-                self._look_awaited_at = now + RETRY_S
-                if guid in self._gates:
-                    self._look_again(self._gates[guid], now)
-
-    def _is_awaited(self, box: str, message: str) -> bool:
-        """One that cannot be compared: its op comes again, or its text is on its way, and the store has none yet."""
-        missing = self._core.missing.get((box, message))
-        return message in self._core.merger.kept.get(box, ()) or (missing is not None and not missing.is_damaged)
 
     def _look_again(self, gate: Gate, now: float) -> None:
         """All of a mailbox is to be compared. Where its gate is on its way, it will be in any case."""
@@ -409,7 +401,7 @@ class Gates:
         if self._gates.pop(box, None) is not None:
             self._active.discard(box)
             self._unlooked.discard(box)
-            self._awaiting.pop(box, None)
+            self._awaited.drop(box)
             self.allowed.discard(box)
             self._over.add(box)
 
@@ -524,15 +516,9 @@ class Gates:
         token = self._token(box.guid)
         guard = len(found.messages) + 2**32 if box.guid in self.allowed else self._guard
         token_found = token or Token(self._mastering.root.epoch, APART)
-        named = {message for at, message in self._core.missing if at == box.guid}
-        named |= self._core.merger.kept.get(box.guid, {}).keys()
-        awaited = frozenset(message for message in named if self._is_awaited(box.guid, message))
-        doubts = self._core.doubts
+        awaited, doubts = self._awaited.compare(box.guid), self._core.doubts
         doubts.review(box.guid, ((each.guid, each.flags) for each in found.messages))
         differs = difference(self._core.rows, box, found, token_found, guard, awaited, doubts.of(box.guid))
-        self._awaiting.pop(gate.box, None)
-        if awaited:
-            self._awaiting[gate.box] = awaited
         gate.wanted = differs.late
         gate.is_compared = not (awaited or differs.missing or found.untold or differs.late)
         if not differs.late:

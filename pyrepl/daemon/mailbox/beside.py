@@ -17,11 +17,10 @@ from typing import Any, Final, NamedTuple, TypeVar, final
 
 from pyrepl.daemon.mailbox.disk_watch import DiskRefuses
 from pyrepl.daemon.mailbox.owed_table import Owed
-from pyrepl.daemon.mailbox.owing import Looked
+from pyrepl.daemon.mailbox.owing import Looked, without
 from pyrepl.daemon.mailbox.sqlite_rows import SqliteRows
 from pyrepl.daemon.mailbox.standing import StandingUsers
 from pyrepl.daemon.mailbox.workers import Workers
-from pyrepl.mailbox.compare import FoundBox
 from pyrepl.mailbox.folders import FolderOrder, FolderResult
 from pyrepl.mailbox.gate_states import GateOrder, GateResult
 from pyrepl.mailbox.store import Ended, RaiseNext, Result, StoredBox, Work
@@ -232,7 +231,7 @@ class Beside:
         [result], matters = looking.task.result(), self._of(looking.order.user)
         if result.found is None:
             return result
-        return GateResult(_without(result.found, matters.messages(looking.order.box, looking.mark)))
+        return GateResult(without(result.found, matters.messages(looking.order.box, looking.mark)))
 
     def _listed(self, listing: _Listing) -> FolderResult:
         [result] = listing.task.result()
@@ -254,13 +253,6 @@ class Beside:
             self._matters[user].forget(mark)
             if user not in self._due and user not in looked_at:
                 del self._matters[user]
-
-
-def _without(found: FoundBox, untold: frozenset[str]) -> FoundBox:
-    """Nothing is told of these messages."""
-    if not untold:
-        return found
-    return found._replace(messages=tuple(each for each in found.messages if each.guid not in untold), untold=untold)
 
 
 def _without_messages(there: StoredBox, untold: frozenset[str]) -> StoredBox:

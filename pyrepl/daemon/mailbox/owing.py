@@ -17,12 +17,16 @@ from pyrepl.daemon.mailbox.disk_watch import DiskRefuses
 from pyrepl.daemon.mailbox.sqlite_rows import SqliteRows
 from pyrepl.daemon.mailbox.standing import StandingUsers
 from pyrepl.daemon.mailbox.workers import Workers
+from pyrepl.mailbox.compare import FoundBox
 from pyrepl.mailbox.folders import FolderOrder, FolderResult
 from pyrepl.mailbox.gate_states import GateOrder, GateResult
 from pyrepl.mailbox.store import Ended, Outcome, Result, StoredBox, Work
 
 MOST_AT_ONCE: Final = 200
 """Owed works of a user that are tried at once."""
+
+
+_ALL: Final = 2**31
 
 
 class Looked(NamedTuple):
@@ -80,7 +84,16 @@ class Owing:
         """Do what gates and folders ask for; how each ended."""
         results = await self._workers.do_gates(orders) if orders else []
         lists = await self._workers.list_folders(listings) if listings else []
-        return Looked(list(zip(orders, results, strict=True)), list(zip(listings, lists, strict=True)))
+        told = [self._told(order, result) for order, result in zip(orders, results, strict=True)]
+        return Looked(list(zip(orders, told, strict=True)), list(zip(listings, lists, strict=True)))
+
+    def _told(self, order: GateOrder, result: GateResult) -> GateResult:
+        """Of a user who stands still nothing is told of messages that works are owed about."""
+        if result.found is None or order.user not in self._standing.users:
+            return result
+        works = (each.work for each in self._rows.owed(order.user, _ALL))
+        owed = frozenset(work.__dict__["guid"] for work in works if work.box == order.box and "guid" in work.__dict__)
+        return result._replace(found=without(result.found, owed))
 
     def committed(self) -> None:
         """Nothing waits for it: works are done before their rows are committed."""
@@ -103,3 +116,10 @@ class Owing:
         for work in owed:
             self._rows.put_owed(work)
         return ended
+
+
+def without(found: FoundBox, untold: frozenset[str]) -> FoundBox:
+    """Nothing is told of these messages."""
+    if not untold:
+        return found
+    return found._replace(messages=tuple(each for each in found.messages if each.guid not in untold), untold=untold)

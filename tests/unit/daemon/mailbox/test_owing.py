@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import cast
 
 import pytest
 
 from pyrepl.daemon.mailbox import standing as room
+from pyrepl.daemon.mailbox.owing import Owing
 from pyrepl.daemon.mailbox.sqlite_rows import SqliteRows
+from pyrepl.daemon.mailbox.workers import Workers
 from pyrepl.mailbox.answers import Ok
-from pyrepl.mailbox.store import AddMessage
+from pyrepl.mailbox.gate_states import GateOrder, GateResult, GateWork
+from pyrepl.mailbox.store import AddMessage, RaiseNext, RemoveMessage
 from pyrepl.mailbox.verbs import Expunge, Store
 from pyrepl.mailbox.words import Box
 from tests.unit.daemon.mailbox.mail_rig import MailProcess, cluster, texts
 from tests.unit.daemon.mailbox.test_deeds import pairs
-from tests.unit.daemon.mailbox.test_driver import Rig
+from tests.unit.daemon.mailbox.test_driver import Heard, Rig
 from tests.unit.daemon.rig import in_loop, until
+from tests.unit.mailbox.gate_rig import GUID, mail
 
 LIST = b"/mail/alice/dovecot-uidlist"
 
@@ -120,3 +125,28 @@ async def test_a_whole_node_begins_beside_a_damaged_maildir(tmp_path: Path, monk
         await until(lambda: nodes["b"].logged("The mailboxes of alice go on"))
         await until(lambda: texts(tmp_path / "b") == [b"hello", b"more"])
         assert (await two.save("G7")).startswith("OK uid=3")
+
+
+class Looks:
+    """Workers who tell of three messages in whatever mailbox."""
+
+    async def do_gates(self, orders: list[GateOrder]) -> list[GateResult]:
+        return [GateResult(mail(1, 2, 3), was_open=True) for _ in orders]
+
+
+@in_loop
+async def test_of_messages_that_works_are_owed_about_nothing_is_told(tmp_path: Path) -> None:
+    rows = SqliteRows(tmp_path / "mailbox.db", 1 << 20, lambda: 1000.0)
+    hearers, workers = Heard(tmp_path), cast(Workers, Looks())
+    standing = room.StandingUsers(rows, hearers, lambda: 0.0)
+    owing, orders = Owing(rows, workers, hearers, standing), [GateOrder(GateWork.SHUT, "alice", GUID)]
+    rows.put_owed(RemoveMessage("alice", GUID, "G2"))
+    rows.put_owed(RemoveMessage("alice", "2" * 32, "G3"))
+    rows.put_owed(RaiseNext("alice", GUID, 9))
+    [(_, result)] = (await owing.look(orders, [])).gates
+    assert result.found == mail(1, 2, 3), "all works are done of those who do not stand still"
+    standing.stop("alice", "the quota is full", is_compared=True)
+    [(order, result)] = (await owing.look(orders, [])).gates
+    assert order is orders[0] and result.was_open and result.found is not None
+    assert [each.guid for each in result.found.messages] == ["G1", "G3"] and result.found.untold == {"G2"}
+    rows.close()
