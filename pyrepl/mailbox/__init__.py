@@ -43,6 +43,7 @@ Ops, which all nodes apply:
     refusals             what no member says that is in order
     recovery             what a crash left between store and rows, and what mail programs did meanwhile
     flag_changes         flags that differ
+    doubts               those that differ in very many messages, until an operator says what became of them
 
 Mail processes:
     saving, order        LOCK, SAVE, UNLOCK, and in which order SAVEs go out

@@ -140,7 +140,7 @@ def test_mailboxes_whose_gates_are_open_are_renewed_and_keep_their_names(lab: La
             pair.cluster.client("a").check()
             assert validities(pair.cluster.nodes["b"]) == new
             found = pair.wait_equal(pair.imap("a", name), pair.imap("b", name))
-            assert [(uid, flags) for uid, (flags, _) in found.items()] == [(1, set()), (2, {"\\Seen"}), (3, set())]
+            assert list(found) == [1, 2, 3] and [flags for flags, _ in found.values()] == [set(), {"\\Seen"}, set()]
             one = pair.imap("a")
             assert append(one, TEXT, folder=name) == 4
         for name in "ab":

@@ -26,6 +26,7 @@ def test_what_is_asked(call: Call) -> None:
         (mailboxes.mailbox_check, (), AskMailboxes(MailboxQuestion.CHECK)),
         (mailboxes.mailbox_root, (b"force",), AskMailboxes(MailboxQuestion.FORCE)),
         (mailboxes.mailbox_allow, (b"bob", b"INBOX"), AskMailboxes(MailboxQuestion.ALLOW, "bob", "INBOX")),
+        (mailboxes.mailbox_deny, (b"bob", b"INBOX"), AskMailboxes(MailboxQuestion.DENY, "bob", "INBOX")),
         (mailboxes.mailbox_renew, (b"bob", b"INBOX"), AskMailboxes(MailboxQuestion.RENEW, "bob", "INBOX")),
         (mailboxes.mailbox_join, (b"bob",), AskMailboxes(MailboxQuestion.JOIN, "bob")),
         (mailboxes.mailbox_leave, (), AskMailboxes(MailboxQuestion.LEAVE)),

@@ -110,6 +110,7 @@ async def test_what_cannot_be_done_says_what_to_do(tmp_path: Path) -> None:
         await process.ask("CREATE alice INBOX")
         asking = await nodes["a"].peer()
         assert "put its file back" in await asking.error("MAILBOX ALLOW alice INBOX")
+        assert "no flags are in doubt there" in await asking.error("MAILBOX DENY alice INBOX")
         assert "JOIN needs mailbox-gate on" in await asking.error("MAILBOX JOIN bob")
         assert await asking.error("MAILBOX RENEW alice Work") == "ERR alice has no mailbox Work"
         assert await asking.say("MAILBOX RENEW alice INBOX") == "OK"
