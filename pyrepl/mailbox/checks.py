@@ -20,8 +20,9 @@ from collections.abc import Callable
 from typing import Final, NamedTuple, TypeAlias, final
 
 from pyrepl.mailbox.answers import No, Ok, Reason
-from pyrepl.mailbox.core import Core, Peer
+from pyrepl.mailbox.core import Core
 from pyrepl.mailbox.modseqs import Clock
+from pyrepl.mailbox.peers import Peer
 from pyrepl.mailbox.verbs import Check, Command
 from pyrepl.mailbox.words import Vector
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from functools import partial
-from typing import Final, NamedTuple, TypeVar, final
+from typing import Final, TypeVar, final
 
 from pyrepl.mailbox.answers import Ok
 from pyrepl.mailbox.causal import Causal, Waiting
@@ -21,6 +21,7 @@ from pyrepl.mailbox.codec import UNTAGGED
 from pyrepl.mailbox.doubts import Doubts
 from pyrepl.mailbox.journal_ops import Journal, by_guid
 from pyrepl.mailbox.merging import NO_TEXT, Crossed, Effects, Merger, Text, Texts
+from pyrepl.mailbox.peers import Missing, Peer
 from pyrepl.mailbox.recovery import moved, works_at_start
 from pyrepl.mailbox.rows import UNPLACED, BoxRow, MessageRow, Rows
 from pyrepl.mailbox.sayable import sayable
@@ -47,35 +48,6 @@ from pyrepl.mailbox.words import LAST_UID, Dot, Token, Vector
 AnyOp = TypeVar("AnyOp", bound=Op)
 NO_TOKEN: Final = Token(0, 0)
 """Below that of every mastership."""
-MOST_ORIGINS: Final = 1000
-"""Origins in what a member told of itself; there is one for each database that a member ever had."""
-
-
-@final
-class Peer:
-    """Another member, as far as it is known."""
-
-    def __init__(self, name: str) -> None:
-        self.name: Final = name
-        self.is_up = False
-        self.is_live = False
-        """It has got all that it asked for, and gets our ops as they happen."""
-        self.held: dict[str, int] = {}
-        """What it has applied, as far as it told."""
-
-    def tells(self, vector: Vector, known: dict[str, int]) -> None:
-        """It told what it has applied; `known` is our vector. No member makes us remember more than MOST_ORIGINS."""
-        for dot in vector:
-            self.held[dot.origin] = max(dot.seq, self.held.get(dot.origin, 0))
-        if len(self.held) > MOST_ORIGINS:
-            self.held = {origin: seq for origin, seq in self.held.items() if origin in known}
-
-
-class Missing(NamedTuple):
-    """A text that is to be fetched. `is_damaged`: the store has one, which it is to take the place of."""
-
-    user: str
-    is_damaged: bool = False
 
 
 @final

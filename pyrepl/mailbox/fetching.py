@@ -12,8 +12,9 @@ from typing import Final, NamedTuple, final
 
 from pyrepl.mailbox.answers import No, Ok, Reason
 from pyrepl.mailbox.clashes import are_two
-from pyrepl.mailbox.core import Core, Peer
+from pyrepl.mailbox.core import Core
 from pyrepl.mailbox.merging import NO_TEXT, Text
+from pyrepl.mailbox.peers import Peer
 from pyrepl.mailbox.rows import MessageRow
 from pyrepl.mailbox.verbs import Command, Fetch, Save
 from pyrepl.mailbox.words import Dot, node_of

@@ -36,6 +36,7 @@ from pyrepl.mailbox.codec import UNTAGGED
 from pyrepl.mailbox.compare import Difference, FoundBox, difference
 from pyrepl.mailbox.core import Core
 from pyrepl.mailbox.gate_awaited import Awaited
+from pyrepl.mailbox.gate_oddities import tell_odd
 from pyrepl.mailbox.gate_states import (
     BEFORE_SHUT,
     HELD_S,
@@ -524,7 +525,7 @@ class Gates:
         if not differs.late:
             self.allowed.discard(box.guid)
         self._warn(gate, box, differs)
-        self._warn_odd(gate, box, found)
+        tell_odd(self._core, gate, box, found)
         refused = partial(self._core.refused, box.user, box.name)
         self._core.do(sayable(differs.expunges, refused))
         for save in sayable(differs.saves, refused):
@@ -546,16 +547,3 @@ class Gates:
         if differs.missing and differs.missing != gate.missing:
             self._core.note("expunge_guard", f"{box.user} {box.name} {differs.missing}")
         gate.missing = differs.missing
-
-    def _warn_odd(self, gate: Gate, box: BoxRow, found: FoundBox) -> None:
-        """What a Dovecot may show, and other nodes cannot have; each file is told once."""
-        odd: frozenset[str] = frozenset()
-        for name, which in (("mail_unreadable", found.unread.values()), ("mail_nameless", found.nameless)):
-            new = sorted(set(which) - gate.odd)
-            more = f" and {len(new) - 1} more" if len(new) > 1 else ""
-            if new:
-                self._core.note(name, f"{box.user} {box.name} {new[0]}{more}")
-            odd |= frozenset(which)
-        gate.odd = odd
-        if found.has_own_keywords:
-            self._core.note_keywords(box.user, box.guid)

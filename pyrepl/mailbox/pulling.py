@@ -14,12 +14,11 @@ What the other does meanwhile are ops above the first answer's vector: they come
 them or not. Ops below it that others send meanwhile wait for the jump: in a mailbox that is compared already they would
 bring back what the other has expunged.
 
-Bounded: an answer is a bounded number of lines; of a mailbox in which more differs, the messages with the lowest UIDs
-come first, and then it is compared anew. A member that answers anything else than what was asked is not asked further;
-one that lives and answers nothing is not asked for a while, so that another one can be.
+Bounded: an answer is a bounded number of lines; of a mailbox in which more differs, the lowest UIDs come first, and then
+it is compared anew. Who answers anything else than what was asked is not asked further; one that answers nothing is not
+asked for a while, so that another one can be.
 
-An operator may ask for the mailboxes of one user, or for one mailbox, whatever the journals have (`MAILBOX RESYNC`):
-then these alone are compared, and the vector stays where it is.
+An operator may ask for a user's mailboxes, or one, whatever the journals have (`MAILBOX RESYNC`). The vector stays then.
 
 Not here: how rows of two nodes become one (joining.py).
 """
@@ -32,12 +31,13 @@ from heapq import nsmallest
 from typing import Final, NamedTuple, TypeAlias, final
 
 from pyrepl.mailbox.answers import Bad, No, Ok, Reason
-from pyrepl.mailbox.core import Core, Peer
+from pyrepl.mailbox.core import Core
 from pyrepl.mailbox.entries import Known, Pages, digest, entries, known_of
 from pyrepl.mailbox.joining import Joiner
 from pyrepl.mailbox.journal_ops import by_guid
 from pyrepl.mailbox.merging import NO_TEXT, Crossed, Effects, Text, Texts
 from pyrepl.mailbox.modseqs import modseq_after
+from pyrepl.mailbox.peers import Peer
 from pyrepl.mailbox.rows import BoxRow
 from pyrepl.mailbox.verbs import Boxes, Command, Entries, Entry, Fetch, Message, Messages, State
 from pyrepl.mailbox.words import LAST_UID, Vector

@@ -17,10 +17,11 @@ from collections.abc import Callable
 from typing import Final, final
 
 from pyrepl.mailbox.answers import No, Ok, Reason
-from pyrepl.mailbox.core import Core, Peer
+from pyrepl.mailbox.core import Core
 from pyrepl.mailbox.entries import Pages
 from pyrepl.mailbox.fetching import Fetching
 from pyrepl.mailbox.lost_ops import LostOps
+from pyrepl.mailbox.peers import Peer
 from pyrepl.mailbox.pulling import Pulling
 from pyrepl.mailbox.verbs import Ack, Command, Op, Sync
 from pyrepl.mailbox.words import Dot, Vector

@@ -6,7 +6,7 @@ import random
 
 from pyrepl.mailbox.causal import MOST_WAITING
 from pyrepl.mailbox.checks import MOST_OF_PEER
-from pyrepl.mailbox.core import MOST_ORIGINS
+from pyrepl.mailbox.peers import MOST_ORIGINS
 from tests.scenario.mailbox.cluster import ready
 from tests.simulation.mailbox.history import History
 from tests.simulation.mailbox.hostile import Hostile

@@ -9,8 +9,8 @@ from pyrepl.mailbox.aligning import DRAFT, Aligned, Aligning, AlignOrder
 from pyrepl.mailbox.answers import No, Ok, Reason
 from pyrepl.mailbox.checks import CHECK_S
 from pyrepl.mailbox.compare import Found, FoundBox
-from pyrepl.mailbox.core import Peer
 from pyrepl.mailbox.gate_states import GateWork, Seen
+from pyrepl.mailbox.peers import Peer
 from pyrepl.mailbox.sending import Notice
 from pyrepl.mailbox.store import SetFlags
 from pyrepl.mailbox.verbs import Check, Command

@@ -6,10 +6,10 @@ import pytest
 
 from pyrepl.mailbox.answers import Ok
 from pyrepl.mailbox.compare import FoundBox
-from pyrepl.mailbox.core import Peer
 from pyrepl.mailbox.deliveries import users_of
 from pyrepl.mailbox.folders import FolderResult, FoundFolder, FoundFolders
 from pyrepl.mailbox.gate_states import Blind, GateResult, Seen
+from pyrepl.mailbox.peers import Peer
 from pyrepl.mailbox.sending import Notice
 from pyrepl.mailbox.store import MakeBox
 from pyrepl.mailbox.verbs import Check

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from pyrepl.mailbox.core import Missing
 from pyrepl.mailbox.gate_awaited import REST_S, Awaited
+from pyrepl.mailbox.peers import Missing
 from tests.unit.mailbox.gate_rig import GUID, Rig
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from pyrepl.mailbox.compare import Found, FoundBox
-from pyrepl.mailbox.core import Missing
 from pyrepl.mailbox.flag_changes import GUARD as FLAGS_GUARD
 from pyrepl.mailbox.gate_states import HELD_S, Blind, GateResult, GateState, GateWork, Seen
 from pyrepl.mailbox.gates import BUSY_S, CLIENT, ENTER_S, IDLE_S, MOST_WHOLE, RETRY_S
+from pyrepl.mailbox.peers import Missing
 from pyrepl.mailbox.sending import Notice
 from pyrepl.mailbox.store import Ended, MakeBox, MoveMessage, Outcome, RemoveBox, Result, Stored, StoredBox
 from pyrepl.mailbox.uids import NO_UID
@@ -456,90 +456,6 @@ def test_what_was_told_is_in_the_rows_when_it_was_looked_at() -> None:
     assert rig.gates.has_looked("9" * 32, 99), "what is gone is not waited for"
 
 
-def test_a_mailbox_is_told_whole_until_the_rows_have_all_of_it() -> None:
-    rig = Rig()
-    rig.see(READS)
-    rig.found = mail(1, 2, 3, 4, 5)
-
-    def looks() -> list[bool]:
-        rig.see(RELEASED)
-        return [order.is_whole for order in rig.orders]
-
-    assert looks() == [False], "it was whole when the gate was shut"
-    rig.found = FoundBox((), is_whole=False, gone=frozenset({"G1", "G2", "G3", "G4"}))
-    rig.gates.seen(GUID, RELEASED, rig.now)
-    [part] = rig.round()
-    rig.found = mail(5)
-    [whole] = rig.round()
-    assert (part.is_whole, whole.is_whole, whole.since) == (False, True, 6), "more than may be missing at once are gone"
-    assert rig.notices[-1].name == "expunge_guard" and looks() == [True], "as long as they are missing"
-    rig.found = mail(1, 2, 3, 4, 5)
-    assert looks() == [True] and looks() == [False]
-    rig.gates.seen(GUID, RELEASED, rig.now)
-    rig.round(GateResult(why="no disk"))
-    rig.now += RETRY_S
-    assert [order.is_whole for order in rig.round()] == [True], "what was told may have been lost"
-
-
-def test_without_lock_files_it_is_looked_at_when_something_changed_and_never_opened() -> None:
-    rig = Rig(has_lock_files=False)
-    rig.orders.clear()
-    rig.found = FoundBox((Found(1, "G1", frozenset({"kw"}), TEXT),), keywords=None)
-    rig.gates.seen(GUID, Seen(brought=True), rig.now)
-    rig.settle()
-    assert [(order.work, order.may_list) for order in rig.orders] == [(GateWork.SHUT, False)]
-    assert rig.gates.state(GUID) is GateState.SHUT
-    row = rig.node.core.rows.message(GUID, "G1")
-    assert row is not None and row.uid == 1 and row.token.term == APART and row.set_flags() == ("kw",)
-    rig.run(IDLE_S)
-    assert len(rig.orders) == 1, "nobody waits for anything"
-    rig.round(GateResult(is_busy=True))
-    rig.gates.seen(GUID, Seen(brought=True), rig.now)
-    rig.found = FoundBox((Found(1, "G1", frozenset(), TEXT),), keywords=None)
-    rig.settle()
-    row = rig.node.core.rows.message(GUID, "G1")
-    assert row is not None and row.set_flags() == () and len(rig.orders) == 2
-
-
-def test_what_is_told_while_a_slow_store_is_looked_at_is_looked_at_again() -> None:
-    rig = Rig(has_lock_files=False)
-    rig.gates.seen(GUID, Seen(brought=True), rig.now)
-    rig.node.tick(rig.now)
-    [order] = rig.gates.orders((), rig.now)
-    rig.gates.seen(GUID, Seen(brought=True), rig.now)
-    rig.gates.done(order, GateResult(FoundBox(())), rig.now)
-    assert not rig.gates.has_looked(GUID, rig.gates.news)
-    rig.orders.clear()
-    rig.found = mail(1)
-    rig.settle()
-    assert len(rig.orders) == 1 and rig.messages() == {1: "G1"} and rig.gates.has_looked(GUID, rig.gates.news)
-
-
-def test_messages_of_which_nothing_was_told_are_looked_at_later() -> None:
-    rig = Rig(has_lock_files=False)
-    rig.found = FoundBox((Found(1, "G1", frozenset(), TEXT),), untold=frozenset({"G2"}))
-    rig.see(Seen(brought=True))
-    assert len(rig.orders) == 1 and rig.messages() == {1: "G1"} and rig.gates.unlooked(0)
-    rig.found = mail(1, 2)
-    rig.run(RETRY_S + 0.3)
-    assert len(rig.orders) == 2 and rig.messages() == {1: "G1", 2: "G2"} and not rig.gates.unlooked(0)
-
-
-def test_very_many_new_messages_are_taken_some_at_a_time() -> None:
-    rig = Rig(has_lock_files=False)
-    some = [Found(uid, f"G{uid}", frozenset(), TEXT if uid < 3 else None) for uid in (1, 2, 3, 4)]
-    rig.found = FoundBox(tuple(some))
-    rig.gates.seen(GUID, Seen(brought=True), rig.now)
-    rig.round()
-    rig.round()
-    assert rig.messages() == {1: "G1", 2: "G2"} and rig.state() is GateState.SHUTTING
-    rig.orders.clear()
-    rig.found = mail(1, 2, 3, 4)
-    rig.settle()
-    assert [(order.since, order.wanted) for order in rig.orders] == [(3, frozenset({"G3", "G4"}))]
-    assert rig.messages() == {uid: f"G{uid}" for uid in (1, 2, 3, 4)}
-
-
 def test_an_order_for_a_gate_that_is_another_one_by_now_says_nothing() -> None:
     rig = Rig(has_lock_files=False)
     rig.gates.seen(GUID, Seen(brought=True), rig.now)
@@ -593,29 +509,3 @@ def test_while_the_files_lag_behind_the_rows_no_gate_is_opened_and_an_open_one_i
     assert rig.gates.orders({"alice"}, rig.now) == []
     rig.node.tick(rig.now)
     assert rig.state() is GateState.SHUTTING
-
-
-def test_what_other_nodes_cannot_have_is_told_once() -> None:
-    rig = Rig()
-    rig.see(READS)
-    rig.notices.clear()
-    odd = {"unread": {"G1": "/x: Is a directory"}, "nameless": frozenset({"/y", "/z"}), "has_own_keywords": True}
-    rig.found = mail(2)._replace(**odd)
-    rig.see(RELEASED)
-    rig.see(RELEASED)
-    assert rig.notices == [
-        Notice("mail_unreadable", "alice INBOX /x: Is a directory"),
-        Notice("mail_nameless", "alice INBOX /y and 1 more"),
-        Notice("keywords_not_replicated", "alice INBOX"),
-    ]
-    assert rig.messages() == {2: "G2"}
-
-
-def test_what_no_op_can_say_is_refused_and_the_rest_is_told() -> None:
-    rig = Rig()
-    rig.see(READS)
-    rig.notices.clear()
-    found = (Found(1, "x" * 129, frozenset(), TEXT), Found(2, "G2", frozenset(), TEXT))
-    rig.found = FoundBox(found)
-    rig.see(RELEASED)
-    assert rig.messages() == {2: "G2"} and [note.name for note in rig.notices] == ["change_unsayable"]

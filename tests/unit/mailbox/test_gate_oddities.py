@@ -1,0 +1,33 @@
+"""What other nodes cannot have is told, and the rest is theirs."""
+
+from __future__ import annotations
+
+from pyrepl.mailbox.compare import Found, FoundBox
+from pyrepl.mailbox.sending import Notice
+from tests.unit.mailbox.gate_rig import READS, RELEASED, TEXT, Rig, mail
+
+
+def test_what_other_nodes_cannot_have_is_told_once() -> None:
+    rig = Rig()
+    rig.see(READS)
+    rig.notices.clear()
+    odd = {"unread": {"G1": "/x: Is a directory"}, "nameless": frozenset({"/y", "/z"}), "has_own_keywords": True}
+    rig.found = mail(2)._replace(**odd)
+    rig.see(RELEASED)
+    rig.see(RELEASED)
+    assert rig.notices == [
+        Notice("mail_unreadable", "alice INBOX /x: Is a directory"),
+        Notice("mail_nameless", "alice INBOX /y and 1 more"),
+        Notice("keywords_not_replicated", "alice INBOX"),
+    ]
+    assert rig.messages() == {2: "G2"}
+
+
+def test_what_no_op_can_say_is_refused_and_the_rest_is_told() -> None:
+    rig = Rig()
+    rig.see(READS)
+    rig.notices.clear()
+    found = (Found(1, "x" * 129, frozenset(), TEXT), Found(2, "G2", frozenset(), TEXT))
+    rig.found = FoundBox(found)
+    rig.see(RELEASED)
+    assert rig.messages() == {2: "G2"} and [note.name for note in rig.notices] == ["change_unsayable"]
