@@ -19,6 +19,11 @@ from pyrepl.daemon.wires.wire import Wire, name_of
 
 _SILENT: Final = f"no answer for {HANDSHAKE_S:.0f} s; if that port does not speak TLS, connect without"
 
+_MOST_S: Final = 2.0
+"""An address is waited for while others are left that were not tried."""
+_ALL_S: Final = 4.0
+"""So long all of those together: who connects has five seconds of patience."""
+
 Reach: TypeAlias = Callable[[str, int], Awaitable[Wire]]
 """(host, port) -> a wire to it. Raises OSError, and ValueError for a name that cannot be one."""
 
@@ -61,13 +66,21 @@ async def connect_unix(path: str) -> Wire:
 async def _connected(host: str, port: int, source: str) -> socket.socket:
     loop = asyncio.get_running_loop()
     failure = OSError(f"{host} has no address")
-    for family, kind, protocol, _, address in await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM):
+    found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    share_s = min(_MOST_S, _ALL_S / max(1, len(found) - 1))
+    for place, (family, kind, protocol, _, address) in enumerate(found):
+        is_last = place == len(found) - 1
         sock = socket.socket(family, kind, protocol)
         try:
             sock.setblocking(False)
             if source:
                 await _bind(sock, source)
-            await loop.sock_connect(sock, address)
+            # An address that drops packets says nothing for minutes: it is not to keep the others from being tried.
+            async with asyncio.timeout(None if is_last else share_s):
+                await loop.sock_connect(sock, address)
+        except TimeoutError:
+            sock.close()
+            failure = TimeoutError(f"no answer from {address[0]} for {share_s:g} s")
         except OSError as error:
             sock.close()
             failure = error

@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from pyrepl.daemon.wires import connecting as room
 from pyrepl.daemon.wires.connecting import connect, connect_unix
 from tests.peers.ports import free_port
-from tests.unit.daemon.rig import in_loop, open_fds, until
+from tests.unit.daemon.rig import in_loop, open_fds, soon, until
 
 
 @in_loop
@@ -85,3 +86,38 @@ async def test_a_unix_socket_or_none(tmp_path: Path) -> None:
             far.send(b"hello")
             await until(lambda: wire.receive(10) == b"hello")
         wire.close()
+
+
+@in_loop
+async def test_an_address_that_drops_packets_does_not_keep_the_next_from_being_tried(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(room, "_MOST_S", 0.05)
+    with socket.create_server(("127.0.0.1", 0), backlog=0) as silent, socket.create_server(("127.0.0.1", 0)) as good:
+        filling = [socket.socket() for _ in range(4)]
+        for sock in filling:
+            sock.setblocking(False)
+            sock.connect_ex(silent.getsockname())
+        loop, answered = asyncio.get_running_loop(), [silent, silent, good]
+
+        async def found(*args: object, **more: object) -> list[object]:
+            kind = (socket.AF_INET, socket.SOCK_STREAM, 0, "")
+            return [(*kind, each.getsockname()) for each in answered]
+
+        monkeypatch.setattr(asyncio, "get_running_loop", lambda: Looked(loop, found))
+        wire = await soon(connect("mail2.example.org", 7390))
+        assert wire.peer_name() == f"127.0.0.1:{good.getsockname()[1]}"
+        wire.close()
+        for sock in filling:
+            sock.close()
+
+
+class Looked:
+    """A loop whose resolver knows other addresses."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, found: object) -> None:
+        self._loop = loop
+        self.getaddrinfo = found
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._loop, name)
