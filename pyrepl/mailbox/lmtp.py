@@ -131,7 +131,7 @@ class LmtpProxy:
 
     def receive_from_client(self, data: bytes, now: float) -> None:
         self._heard_at = now
-        self._from_client += data
+        self._from_client.extend(data)
         self._go_on()
 
     def receive_from_backend(self, data: bytes, now: float) -> None:

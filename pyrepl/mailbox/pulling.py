@@ -14,11 +14,12 @@ What the other does meanwhile are ops above the first answer's vector: they come
 them or not. Ops below it that others send meanwhile wait for the jump: in a mailbox that is compared already they would
 bring back what the other has expunged.
 
-Bounded: an answer is a bounded number of lines; of a mailbox in which more differs, the lowest UIDs come first, and then
-it is compared anew. Who answers anything else than what was asked is not asked further; one that answers nothing is not
-asked for a while, so that another one can be.
+Bounded: an answer is a bounded number of lines; of a mailbox in which more differs, the messages with the lowest UIDs
+come first, and then it is compared anew. Who answers anything else than what was asked is not asked further; who lives
+and answers nothing is not asked for a while, so that another one can be.
 
-An operator may ask for a user's mailboxes, or one, whatever the journals have (`MAILBOX RESYNC`). The vector stays then.
+An operator may ask for a user's mailboxes, or one of them, whatever the journals have (`MAILBOX RESYNC`): then these
+alone are compared, and the vector stays.
 
 Not here: how rows of two nodes become one (joining.py).
 """
@@ -49,7 +50,7 @@ NO_PLACE: Final = LAST_UID + 1
 SILENT_S: Final = 30.0
 """So long a member may answer nothing."""
 SILENT_TEXT_S: Final = 600.0
-"""So long none of the texts that were asked for may come: the largest one takes its time."""
+"""So long none of the texts that were asked for may come: a large one takes its time."""
 PAUSE_S: Final = 60.0
 """So long a silent member is not asked again."""
 Told: TypeAlias = State | Entry | Message

@@ -19,9 +19,9 @@ from pyrepl.daemon.mailbox.database import DatabaseError
 from pyrepl.daemon.mailbox.files import DiskFiles
 from pyrepl.daemon.mailbox.keeping import Keeping
 from pyrepl.daemon.mailbox.node_store import NodeStore
-from pyrepl.daemon.mailbox.talk_conn import TalkConn
+from pyrepl.daemon.mailbox.talk_conn import Coming, TalkConn
 from pyrepl.daemon.mailbox.tally import Tally
-from pyrepl.daemon.mailbox.text_writer import ComingText, Kept
+from pyrepl.daemon.mailbox.text_writer import Kept, RefusedText
 from pyrepl.daemon.mailbox.trouble import Trouble
 from pyrepl.errors import PyreplError
 from pyrepl.mailbox.answers import Bad, No, Ok, Reason
@@ -39,6 +39,7 @@ from pyrepl.observability import events
 from pyrepl.observability.telling.mailboxes import MailboxTeller
 
 TOO_MANY: Final = "too many mail processes (mailbox-maxclients): come again"
+NO_MAIL: Final = "this node is a witness, which keeps no mail: save it at another one"
 NOT_READY: Final = "this node is not ready: come again"
 CLOSED: Final = "this node does nothing to its mailboxes at the moment, as its log says: come again"
 FIRST_PAUSE_S: Final = 10.0
@@ -252,19 +253,22 @@ class Conns:
             self._names[conn] = name
             self.clients[name] = conn
 
-    def coming(self, conn: TalkConn, came: Came) -> ComingText:
-        assert self.keeping is not None and self.keeping.texts is not None and self.keeping.disk is not None
-        disk, words = self.keeping.disk, came.command.__dict__
-        self._came += 1
-        at = words.get("at") or Dot(self.keeping.driver.node.core.origin, self._came)
-        size, received, guid = words.get("size") or 0, words.get("received") or 0, words.get("guid") or "text"
-        coming: ComingText
+    def coming(self, conn: TalkConn, came: Came) -> Coming:
+        coming: Coming
 
         def done(kept: Kept) -> None:
-            if kept.why and not kept.is_wrong:
+            if disk is not None and kept.why and not kept.is_wrong:
                 disk.suspect()
             conn.text_done(coming, kept)
 
+        disk = None if self.keeping is None else self.keeping.disk
+        if self.keeping is None or self.keeping.texts is None:
+            coming = RefusedText(NOT_READY if self.keeping is None else NO_MAIL, done)
+            return coming
+        words = came.command.__dict__
+        self._came += 1
+        at = words.get("at") or Dot(self.keeping.driver.node.core.origin, self._came)
+        size, received, guid = words.get("size") or 0, words.get("received") or 0, words.get("guid") or "text"
         coming = self.keeping.texts.begin(at, guid, received, size, words.get("sum") or (), done)
         return coming
 

@@ -15,7 +15,7 @@ from collections import deque
 from typing import Final, Protocol, final
 
 from pyrepl.daemon.mailbox.sockets import TalkSocket
-from pyrepl.daemon.mailbox.text_writer import ComingText, Kept
+from pyrepl.daemon.mailbox.text_writer import Kept
 from pyrepl.mailbox.answers import Bad, No, Ok, Reason
 from pyrepl.mailbox.outgoing import PieceWanted, TextOf, TextWanted, overtakes
 from pyrepl.mailbox.talk import Came, Event, Lost, Opened, Talk, TextCame
@@ -29,6 +29,18 @@ MOST_WAITING_BYTES: Final = 1024 * 1024
 """Of texts that have come and are not written yet."""
 
 
+class Coming(Protocol):
+    """A text that comes. `waiting_bytes` have come and are not written yet."""
+
+    waiting_bytes: int
+
+    def add(self, data: bytes, is_last: bool) -> None:
+        """The next piece."""
+
+    def abandon(self) -> None:
+        """No more will come."""
+
+
 class Owner(Protocol):
     """What a connection asks and tells its owner. Answers may come in a later turn of the loop."""
 
@@ -36,7 +48,7 @@ class Owner(Protocol):
 
     def opened(self, conn: TalkConn, opened: Opened) -> None: ...
 
-    def coming(self, conn: TalkConn, came: Came) -> ComingText:
+    def coming(self, conn: TalkConn, came: Came) -> Coming:
         """A text begins to come; tell `conn.text_done` when it is on disk."""
 
     def heard(self, conn: TalkConn, tag: str, command: Command, text: str) -> None:
@@ -62,7 +74,7 @@ class Owner(Protocol):
 class _Heard:
     """A command that waits for its turn."""
 
-    def __init__(self, tag: str, command: Command, coming: ComingText | None) -> None:
+    def __init__(self, tag: str, command: Command, coming: Coming | None) -> None:
         self.tag = tag
         self.command = command
         self.coming = coming
@@ -137,7 +149,7 @@ class TalkConn:
         self._hand_on()
         self._review_reading()
 
-    def text_done(self, coming: ComingText, kept: Kept) -> None:
+    def text_done(self, coming: Coming, kept: Kept) -> None:
         """A text that came is on disk, or is not."""
         for each in self._queue:
             if each.coming is coming:

@@ -180,5 +180,23 @@ class ComingText:
             self._done(kept)
 
 
+@final
+class RefusedText:
+    """One that is not kept: what comes of it is let go, and it is told why when it is over."""
+
+    def __init__(self, why: str, done: Done) -> None:
+        self.waiting_bytes = 0
+        self._why: Final = why
+        self._done: Final = done
+
+    def add(self, data: bytes, is_last: bool) -> None:
+        """The next piece."""
+        if is_last:
+            self._done(Kept(why=self._why))
+
+    def abandon(self) -> None:
+        """No more will come."""
+
+
 def _say_nothing() -> None:
     pass

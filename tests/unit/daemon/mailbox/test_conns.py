@@ -236,3 +236,13 @@ def test_a_pause_grows() -> None:
         shunned.add("a", 100.0)
         pauses.append(shunned.until("a") - 100.0)
     assert pauses[:3] == [10.0, 20.0, 40.0] and pauses[-1] == 3600.0
+
+
+@in_loop
+async def test_a_witness_says_that_it_keeps_no_mail(tmp_path: Path) -> None:
+    async with cluster(tmp_path, "aw"):
+        process = await MailProcess.of(tmp_path / "w")
+        for text in (b"hello", b"x" * 500_000):
+            answer = await process.save("G", text)
+            assert answer.startswith("NO FAILED why=this%20node%20is%20a%20witness")
+        assert await process.ask("FETCH nobody guid=none") == "NO NOUID", "it goes on"
