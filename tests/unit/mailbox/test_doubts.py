@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pyrepl.mailbox.compare import Found, FoundBox
 from pyrepl.mailbox.core import Core
 from pyrepl.mailbox.doubts import Doubts
 from pyrepl.mailbox.flag_changes import GUARD
@@ -11,6 +12,8 @@ from pyrepl.mailbox.store import SetFlags, Stored, StoredBox
 from pyrepl.mailbox.verbs import Create, Expunge, Op, Save, Store
 from pyrepl.mailbox.words import Box, Token
 from tests.simulation.mailbox.memory_rows import MemoryRows
+from tests.unit.mailbox.gate_rig import READS, RELEASED, TEXT, mail
+from tests.unit.mailbox.gate_rig import Rig as GateRig
 
 GUID = "1" * 32
 COUNT = GUARD + 1
@@ -94,3 +97,29 @@ def test_a_flag_that_is_as_it_was_is_in_doubt_no_longer() -> None:
     rig.doubts.review(GUID, [(f"G{uid}", seen) for uid in range(1, COUNT + 1)])
     assert not rig.doubts.of(GUID) and rig.doubts.denied(rig.box) == []
     rig.doubts.review(GUID, [("G1", frozenset())])
+
+
+def test_flags_that_very_many_lost_before_the_start_are_lost_when_it_is_allowed() -> None:
+    rig = GateRig()
+    rig.see(READS)
+    rig.found = FoundBox(tuple(Found(uid, f"G{uid}", frozenset({"\\Seen"}), TEXT) for uid in range(1, COUNT + 1)))
+    rig.see(RELEASED)
+
+    def seen() -> int:
+        return sum("\\Seen" in row.set_flags() for row in rig.node.core.rows.messages(GUID))
+
+    assert seen() == COUNT
+    rig.restart()
+    messages = {f"G{uid}": Stored(uid, ()) for uid in range(1, COUNT + 1)}
+    rig.node.core.recover({"alice": {GUID: StoredBox("INBOX", False, messages, next_uid=COUNT + 1)}})
+    rig.found = mail(*range(1, COUNT + 1))
+    rig.settle()
+    rig.see(READS)
+    rig.see(RELEASED)
+    assert seen() == COUNT and Notice("flags_differ", f"alice INBOX {COUNT}") in rig.notices
+    rig.found = FoundBox((Found(1, "G1", frozenset({"\\Seen"}), TEXT), *rig.found.messages[1:]))
+    rig.see(RELEASED)
+    [box] = rig.rows.boxes("alice")
+    rig.node.allow(box, rig.now)
+    rig.settle()
+    assert seen() == 1, "the letter that was put back by hand stays"

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from pyrepl.mailbox.compare import Found, FoundBox
-from pyrepl.mailbox.flag_changes import GUARD as FLAGS_GUARD
+from pyrepl.mailbox.core import Missing
 from pyrepl.mailbox.gate_states import HELD_S, Blind, GateResult, GateState, GateWork, Seen
 from pyrepl.mailbox.gates import BUSY_S, CLIENT, ENTER_S, IDLE_S, MOST_WHOLE, RETRY_S
 from pyrepl.mailbox.peers import Missing
 from pyrepl.mailbox.sending import Notice
-from pyrepl.mailbox.store import Ended, MakeBox, MoveMessage, Outcome, RemoveBox, Result, Stored, StoredBox
+from pyrepl.mailbox.store import Ended, MakeBox, MoveMessage, Outcome, RemoveBox, Result, Stored
 from pyrepl.mailbox.uids import NO_UID
 from pyrepl.mailbox.verbs import Check, Create, Delete, Expunge, Renumber, Save, Store
 from pyrepl.mailbox.words import APART, Box, Dot
@@ -244,22 +244,6 @@ def test_mail_that_came_before_the_start_too() -> None:
     assert rig.messages() == {1: "G1"}
 
 
-def test_who_waits_for_the_mailbox_goes_on_when_all_that_was_found_is_told() -> None:
-    """What was found in other mailboxes, and of folders, is compared with the rows as they were when it was looked."""
-    rig = Rig()
-    rig.see(READS)
-    rig.now += ENTER_S
-    ran: list[str] = []
-    rig.node.saving.tasks.add({GUID}, lambda tokens, now: ran.extend(tokens), lambda reason, now: None, rig.now)
-    rig.node.tick(rig.now)
-    [order] = rig.gates.orders((), rig.now)
-    assert order.work is GateWork.SHUT
-    rig.gates.done(order, GateResult(FoundBox(())), rig.now)
-    assert rig.state() is GateState.SHUT and ran == []
-    rig.node.tick(rig.now)
-    assert ran == [GUID]
-
-
 def test_of_unexpected_messages_more_is_asked() -> None:
     rig = Rig()
     rig.see(READS)
@@ -284,40 +268,12 @@ def test_an_accident_expunges_nothing_until_it_is_allowed() -> None:
     assert rig.messages() == {1: "G1"}
 
 
-def test_flags_that_very_many_lost_before_the_start_are_lost_when_it_is_allowed() -> None:
-    rig = Rig()
-    count = FLAGS_GUARD + 1
-    rig.see(READS)
-    rig.found = FoundBox(tuple(Found(uid, f"G{uid}", frozenset({"\\Seen"}), TEXT) for uid in range(1, count + 1)))
-    rig.see(RELEASED)
-
-    def seen() -> int:
-        return sum("\\Seen" in row.set_flags() for row in rig.node.core.rows.messages(GUID))
-
-    assert seen() == count
-    rig.restart()
-    messages = {f"G{uid}": Stored(uid, ()) for uid in range(1, count + 1)}
-    rig.node.core.recover({"alice": {GUID: StoredBox("INBOX", False, messages, next_uid=count + 1)}})
-    rig.found = mail(*range(1, count + 1))
-    rig.settle()
-    rig.see(READS)
-    rig.see(RELEASED)
-    assert seen() == count and Notice("flags_differ", f"alice INBOX {count}") in rig.notices
-    rig.found = FoundBox((Found(1, "G1", frozenset({"\\Seen"}), TEXT), *rig.found.messages[1:]))
-    rig.see(RELEASED)
-    [box] = rig.rows.boxes("alice")
-    rig.node.allow(box, rig.now)
-    rig.settle()
-    assert seen() == 1, "the letter that was put back by hand stays"
-
-
 def test_a_mailbox_that_goes_leaves_no_lock_behind() -> None:
     rig = Rig()
     rig.see(READS)
     rig.gates.worked(done([RemoveBox("alice", GUID)]), rig.now)
-    assert rig.state() is None and rig.gates.next_deadline(rig.now) == rig.now
-    rig.node.tick(rig.now)
-    assert not rig.node.mastering.tracker.boxes[GUID].locks
+    assert rig.gates.next_deadline(rig.now) == rig.now and rig.round() == []
+    assert rig.state() is None and not rig.node.mastering.tracker.boxes[GUID].locks
     rig.gates.worked(done([MakeBox("alice", GUID, "INBOX", 7, 1)]), rig.now)
     rig.settle()
     assert rig.state() is GateState.SHUT and [box.guid for box in rig.gates.boxes()] == [GUID]

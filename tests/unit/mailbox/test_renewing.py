@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from pyrepl.mailbox.boxes import view
+from pyrepl.mailbox.gate_states import GateResult, GateState, GateWork
+from pyrepl.mailbox.gates import ENTER_S
 from pyrepl.mailbox.rows import BoxRow, Rows
 from pyrepl.mailbox.words import Box
 from tests.scenario.mailbox.cluster import Cluster, ready, save
+from tests.unit.mailbox.gate_rig import READS, RELEASED, Rig, mail
 
 
 def box_of(rows: Rows, name: str = "INBOX") -> BoxRow:
@@ -72,3 +75,21 @@ def test_a_node_that_is_apart_renews_nothing() -> None:
     cluster.run(1.0)
     assert any(line.startswith("b>op 1 NO APART") for line in cluster.said("NO"))
     assert len(view(cluster.rows["b"], "alice")) == 1
+
+
+def test_beside_an_open_gate_it_goes_on_when_all_that_was_found_is_told() -> None:
+    """What was found in other mailboxes, and of folders, is compared with the rows as they were when it was looked."""
+    rig = Rig()
+    rig.see(READS)
+    rig.found = mail(1, 2)
+    rig.see(RELEASED)
+    rig.now += ENTER_S
+    [old] = rig.rows.boxes("alice")
+    rig.node.renew("op", "1", old, rig.now)
+    [order] = rig.gates.orders((), rig.now)
+    assert order.work is GateWork.SHUT
+    rig.gates.done(order, GateResult(rig.found), rig.now)
+    assert rig.state() is GateState.SHUT and set(rig.messages()) == {1, 2} and len(view(rig.rows, "alice")) == 2
+    rig.node.tick(rig.now)
+    [(new, (name, _))] = view(rig.rows, "alice").items()
+    assert new != old.guid and name == "INBOX" and [row.uid for row in rig.rows.messages(new)] == [1, 2]
