@@ -18,8 +18,7 @@ Bounded: an answer is a bounded number of lines; of a mailbox in which more diff
 come first, and then it is compared anew. Who answers anything else than what was asked is not asked further; who lives
 and answers nothing is not asked for a while, so that another one can be.
 
-An operator may ask for a user's mailboxes, or one of them, whatever the journals have (`MAILBOX RESYNC`): then these
-alone are compared, and the vector stays.
+An operator may ask for some mailboxes of a user alone (`MAILBOX RESYNC`): then the vector stays where it is.
 
 Not here: how rows of two nodes become one (joining.py).
 """
