@@ -1753,12 +1753,15 @@ class MailboxGateLost(MailboxNotice):
 
 
 @final
-class MailboxStoreStuck(MailboxNotice):
+class MailboxStoreStuck(MailboxWord):
+    seconds: float
+    WORD: ClassVar[str] = "store_stuck"
+    TO_DO: ClassVar[str] = "Look at the disk"
     LEVEL: ClassVar[Level] = Level.WARNING
     TEXT: ClassVar[str] = (
-        "Mailboxes: store_stuck {about} the disk of the Maildirs, or doveadm, has not done what it was asked for. This"
-        " node begins again, or opens its gates for good, when that is done; if the process ends before, the gates stay"
-        " shut until pyrepl is started, or mailbox-orphan is over. Look at the disk"
+        "For {seconds:.0f} s the disk of the Maildirs, or doveadm, has not done what it was asked for. This node begins"
+        " again, or opens its gates for good, when that is done; if the process ends before, the gates stay shut until"
+        " pyrepl is started, or mailbox-orphan is over"
     )
 
 

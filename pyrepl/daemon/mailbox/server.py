@@ -253,7 +253,7 @@ class MailboxServer(Service):
 
     async def _ended(self, keeping: Keeping, *, farewell: bool = False) -> None:
         """It is closed, and its threads have ended; who waits long for that is told."""
-        stuck = self._loop.call_later(STUCK_S, self._teller.noted, "store_stuck", f"after {STUCK_S:.0f} s")
+        stuck = self._loop.call_later(STUCK_S, self._teller.store_stuck, STUCK_S)
         try:
             await keeping.ended(farewell=farewell)
         except Exception as error:

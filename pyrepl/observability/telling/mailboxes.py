@@ -47,6 +47,10 @@ class MailboxTeller:
         """What kept all mailboxes closed, is over."""
         self._say(events.MailboxesKeptAgain(seconds), MailboxNoted("kept_again", reason))
 
+    def store_stuck(self, seconds: float) -> None:
+        """What the store was asked for takes long, and is waited for."""
+        self._told(events.MailboxStoreStuck(seconds), f"{seconds:.0f} s")
+
     def stopped(self, user: str, reason: str) -> None:
         self._told(events.MailboxUserStopped(user, reason), f"{user}: {reason}")
 

@@ -77,8 +77,8 @@ def _last_writer_by_time(patch: pytest.MonkeyPatch) -> None:
         times[found.at] = int(clocks.get(self.origin, 0.0) * 1000)
         return found
 
-    def by_time(op: Any) -> Stamp:
-        return Stamp(times[op.at], op.at.origin) if isinstance(op, Store) else stamp(op)
+    def by_time(op: Op) -> Stamp:
+        return Stamp(times[op.at], op.at.origin) if isinstance(op, Store) and op.at is not None else stamp(op)
 
     patch.setattr(World, "call", call)
     patch.setattr(Journal, "made", timed)

@@ -11,8 +11,8 @@ def test_what_other_nodes_cannot_have_is_told_once() -> None:
     rig = Rig()
     rig.see(READS)
     rig.notices.clear()
-    odd = {"unread": {"G1": "/x: Is a directory"}, "nameless": frozenset({"/y", "/z"}), "has_own_keywords": True}
-    rig.found = mail(2)._replace(**odd)
+    nameless = frozenset({"/y", "/z"})
+    rig.found = mail(2)._replace(unread={"G1": "/x: Is a directory"}, nameless=nameless, has_own_keywords=True)
     rig.see(RELEASED)
     rig.see(RELEASED)
     assert rig.notices == [

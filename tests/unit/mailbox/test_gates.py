@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pyrepl.mailbox.compare import Found, FoundBox
-from pyrepl.mailbox.core import Missing
 from pyrepl.mailbox.gate_states import HELD_S, Blind, GateResult, GateState, GateWork, Seen
 from pyrepl.mailbox.gates import BUSY_S, CLIENT, ENTER_S, IDLE_S, MOST_WHOLE, RETRY_S
 from pyrepl.mailbox.peers import Missing

@@ -139,7 +139,7 @@ async def test_of_messages_that_works_are_owed_about_nothing_is_told(tmp_path: P
     rows = SqliteRows(tmp_path / "mailbox.db", 1 << 20, lambda: 1000.0)
     hearers, workers = Heard(tmp_path), cast(Workers, Looks())
     standing = room.StandingUsers(rows, hearers, lambda: 0.0)
-    owing, orders = Owing(rows, workers, hearers, standing), [GateOrder(GateWork.SHUT, "alice", GUID)]
+    owing, orders = Owing(rows, workers, standing), [GateOrder(GateWork.SHUT, "alice", GUID)]
     rows.put_owed(RemoveMessage("alice", GUID, "G2"))
     rows.put_owed(RemoveMessage("alice", "2" * 32, "G3"))
     rows.put_owed(RaiseNext("alice", GUID, 9))

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from pyrepl.daemon.mailbox import subscription_file
 from pyrepl.daemon.mailbox.subscription_file import STALE_S, SubscriptionFile
 from pyrepl.daemon.mailbox.uidlist_lock import LockBusy
+from pyrepl.mailbox.maildir import subscriptions
 from tests.unit.daemon.mailbox.model_disk import ModelDisk, full_from
 
 LIST, LOCK = b"/user/subscriptions", b"/user/subscriptions.lock"
@@ -58,13 +58,13 @@ def test_what_a_client_subscribes_meanwhile_stays(monkeypatch: pytest.MonkeyPatc
 
 def test_a_dovecot_that_comes_later_finds_the_lock(monkeypatch: pytest.MonkeyPatch) -> None:
     rig = Rig()
-    parse, seen = subscription_file.subscriptions.parse, []
+    parse, seen = subscriptions.parse, list[bool]()
 
     def look(data: bytes, separator: str) -> tuple[str, ...]:
         seen.append(rig.disk.stat(LOCK) is not None)
         return parse(data, separator)
 
-    monkeypatch.setattr(subscription_file.subscriptions, "parse", look)
+    monkeypatch.setattr(subscriptions, "parse", look)
     rig.file.change("Ours", True)
     assert seen == [True], "it is read under the lock"
 
