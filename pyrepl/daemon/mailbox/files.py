@@ -164,7 +164,8 @@ class DiskFiles:
 
 @contextmanager
 def _opened(path: bytes, flags: int) -> Iterator[int]:
-    fd = os.open(path, flags | os.O_NOFOLLOW | os.O_CLOEXEC, PRIVATE)
+    # Nobody waits for the other end of a pipe that lies among the mail.
+    fd = os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, PRIVATE)
     try:
         yield fd
     finally:

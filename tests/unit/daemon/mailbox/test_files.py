@@ -122,6 +122,13 @@ def test_links_are_not_followed(tmp_path: Path) -> None:
     assert (tmp_path / "secret").read_bytes() == b"secret"
 
 
+def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
+    path = os.fsencode(tmp_path / "pipe")
+    os.mkfifo(path)
+    with pytest.raises(OSError, match="Illegal seek"):
+        DiskFiles().read_part(path, 0, 10)
+
+
 def test_many_are_synced_together(place: tuple[Files, bytes]) -> None:
     files, folder = place
     paths = [folder + b"/%d" % number for number in range(40)]
