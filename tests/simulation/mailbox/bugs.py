@@ -25,7 +25,7 @@ from pyrepl.mailbox.store import DONE
 from pyrepl.mailbox.tracker import Tracker
 from pyrepl.mailbox.uids import UidBlocks
 from pyrepl.mailbox.verbs import Copy, Expunge, Op, RootPing, Store
-from pyrepl.mailbox.words import Register, Token, ranges, walk
+from pyrepl.mailbox.words import Dot, Register, Stamp, Token, ranges, walk
 from tests.simulation.mailbox.dovecot import Dovecot
 from tests.simulation.mailbox.gated_store import GatedStore
 from tests.simulation.mailbox.model_keeper import ModelKeeper
@@ -63,6 +63,29 @@ def _last_writer_by_arrival(patch: pytest.MonkeyPatch) -> None:
         return tuple(found[flag] for flag in sorted(found))
 
     patch.setattr("pyrepl.mailbox.flags.merged", merged)
+
+
+def _last_writer_by_time(patch: pytest.MonkeyPatch) -> None:
+    """Of two changes of a flag that one stands which is later by the clock of who made it."""
+    made, stamp, look = Journal.made, merging._stamp, World.call
+    clocks: dict[str, float] = {}
+    times: dict[Dot, int] = {}
+
+    def call(self: World, name: str, what: Any) -> None:
+        clocks[self.hosts[name].rows.cluster().origin or name] = self.clock(self.hosts[name])
+        look(self, name, what)
+
+    def timed(self: Any, op: Any, modseq: int = 0) -> Any:
+        found = made(self, op, modseq)
+        times[found.at] = int(clocks.get(self.origin, 0.0) * 1000)
+        return found
+
+    def by_time(op: Op) -> Stamp:
+        return Stamp(times[op.at], op.at.origin) if isinstance(op, Store) and op.at is not None else stamp(op)
+
+    patch.setattr(World, "call", call)
+    patch.setattr(Journal, "made", timed)
+    patch.setattr(merging, "_stamp", by_time)
 
 
 def _gap_forgotten(patch: pytest.MonkeyPatch) -> None:
@@ -355,6 +378,7 @@ BUGS: Final[dict[str, Callable[[pytest.MonkeyPatch], None]]] = {
     "jump too far": _jump_too_far,
     "lease from receipt": _lease_from_receipt,
     "last writer by arrival": _last_writer_by_arrival,
+    "last writer by time": _last_writer_by_time,
     "renumber below uidnext": _renumber_below,
     "seq reused": _seq_reused,
     "takeover without its gap": _takeover_without_gap,

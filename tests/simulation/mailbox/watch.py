@@ -10,7 +10,7 @@ from pyrepl.mailbox.root_states import RootState
 from pyrepl.mailbox.rows import MessageRow
 from pyrepl.mailbox.uids import MASTER
 from pyrepl.mailbox.verbs import Copy, Delete, Expunge, Op, Save, Store
-from pyrepl.mailbox.words import APART, Dot, Stamp, Token, walk
+from pyrepl.mailbox.words import APART, Dot, Token, walk
 from tests.simulation.mailbox.memory_rows import MemoryRows, touched
 from tests.simulation.mailbox.violation import Violation
 
@@ -42,10 +42,10 @@ class WaitingLock(NamedTuple):
 
 
 class Flagged(NamedTuple):
-    """A STORE of one flag of one message, and which STOREs of it its origin had applied before."""
+    """A STORE of one flag of one message: whether it set it, and which STOREs of it its origin had applied before."""
 
     at: Dot
-    stamp: Stamp
+    is_set: bool
     known: set[Dot]
 
 
@@ -58,8 +58,8 @@ class Watch:
         """No Dovecot gives out UIDs while its node and the keeper of its gates are dead."""
         self.made: dict[Dot, Made] = {}
         self.expunges: dict[Dot, Expunged] = {}
-        self.flagged: dict[tuple[str, str, str], list[Flagged]] = {}
-        """(mailbox, GUID, flag) -> the STOREs that changed it."""
+        self.flagged: dict[tuple[str, str], dict[str, list[Flagged]]] = {}
+        """(mailbox, GUID) -> flag -> the STOREs that changed it."""
         self.most_overtaking = 10**9
         """So many LOCKs may be served before one that was asked for earlier (I11)."""
         self._locks: dict[str, WaitingLock] = {}
@@ -94,12 +94,11 @@ class Watch:
 
     def _note_flags(self, op: Store, rows: MemoryRows) -> None:
         assert op.at is not None
-        stamp = Stamp(op.modseq or 0, op.at.origin)
-        for box, guid in touched(op):
-            before = [each.at for each in takewhile(lambda each: each.at != op.at, rows.touching(box, guid))]
+        for where in touched(op):
+            before = {each.at for each in takewhile(lambda each: each.at != op.at, rows.touching(*where))}
             for flag in {*op.add, *op.remove}:
-                of_flag = self.flagged.setdefault((box, guid, flag), [])
-                of_flag.append(Flagged(op.at, stamp, {made.at for made in of_flag if made.at in before}))
+                of_flag = self.flagged.setdefault(where, {}).setdefault(flag, [])
+                of_flag.append(Flagged(op.at, flag in op.add, {made.at for made in of_flag if made.at in before}))
 
     def _check_place(self, node: Node, uids: tuple[int, ...], token: Token) -> None:
         """Masters give out UIDs of their blocks, who is apart those of its own.
@@ -166,15 +165,18 @@ class Watch:
                 if row is not None and ended & set(row.dots):
                     raise Violation("I4", f"{row} is back, or was never gone: {op}")
 
-    def check_flags(self, row: MessageRow) -> None:
-        """No change of a flag stands that was known to who made another one (7.1)."""
-        for register in row.flags:
-            made_of_flag = self.flagged.get((row.box, row.guid, register.flag), ())
-            of_flag = [made for made in made_of_flag if made.at in self.made]
-            stands = {made.at for made in of_flag if made.stamp == register.stamp}
-            later = [made for made in of_flag if made.stamp != register.stamp and made.known & stands]
-            if later:
-                raise Violation("7.1", f"{register} of {row} stands, and {later} knew of it")
+    def check_flags(self, row: MessageRow, rows: MemoryRows) -> None:
+        """Of a flag that change stands of which nobody knew who made another one (7.1). A message that came several
+        times has the flags with which it came last."""
+        where = row.box, row.guid
+        if len(row.dots) > 1 or sum(isinstance(each, Save | Copy) for each in rows.touching(*where)) > 1:
+            return
+        for flag, all_made in self.flagged.get(where, {}).items():
+            made = [each for each in all_made if each.at in self.made]
+            known = {at for each in made for at in each.known}
+            last = [each for each in made if each.at not in known]
+            if last and all(each.is_set != (flag in row.set_flags()) for each in last):
+                raise Violation("7.1", f"{flag} of {row} is not what those say who knew of the others: {last}")
 
     def lock_asked(self, client: str, box: str, now: float) -> None:
         self._locks[client] = WaitingLock(box, now, 0)
