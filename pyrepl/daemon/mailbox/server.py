@@ -212,14 +212,15 @@ class MailboxServer(Service):
 
     async def _take_leave(self) -> None:
         """The gates go when no thread writes behind them any more. If nothing is open now, as it could not be opened
-        again, the keeper has them still."""
+        again, the keeper has them still. It listens to the link that came last."""
+        was_open = self._keeping is not None
         if self._keeping is not None:
-            await self._ended(self._keeping, farewell=True)
+            await self._ended(self._keeping, farewell=self._held is None)
             self._keeping = None
-        elif self._held is not None:
+        if self._held is not None:
             self._held.bye()
             self._let_go()
-        elif self.conf.gates is not None and self._task is not None:
+        elif not was_open and self.conf.gates is not None and self._task is not None:
             await self._loop.run_in_executor(None, take_leave, self.conf.database.parent)
 
     # What is kept
