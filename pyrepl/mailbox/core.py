@@ -321,22 +321,15 @@ class Core:
 
     def _do(self, op: AnyOp, text: str, tag: str) -> AnyOp:
         made = self.journal.made(op, op.modseq or 0)
-        is_copy = isinstance(made, Save) and self._is_elsewhere(made)
         self._merge(made, {made.guid: Text(text)} if isinstance(made, Save) and text else {})
         for peer in self.peers.values():
             if peer.is_live:
-                self.tell(peer.name, made, tag, with_text=not is_copy)
+                self.tell(peer.name, made, tag)
         return made
 
-    def _is_elsewhere(self, save: Save) -> bool:
-        """Is the mail in another mailbox of its user, as where a Dovecot copies it? Whoever is told of the SAVE has
-        applied what brought it there, and needs no second text (I16); where it is gone by then, it is asked for."""
-        home = self.rows.home(save.user, save.guid)
-        return home is not None and home.box != save.box.text and bool(save.sum) and home.sums == save.sum
-
-    def tell(self, peer: str, op: Op, tag: str = UNTAGGED, *, with_text: bool = True) -> None:
-        """An op for a member, with its text if we have it and the member may lack it."""
-        has_text = isinstance(op, Save) and with_text and self.rows.home(op.user, op.guid) is not None
+    def tell(self, peer: str, op: Op, tag: str = UNTAGGED) -> None:
+        """An op for a member, with its text if we have it."""
+        has_text = isinstance(op, Save) and self.rows.home(op.user, op.guid) is not None
         self.send(peer, op, tag, (op.user, op.guid) if isinstance(op, Save) and has_text else None)
 
     def hear(self, peer: str, tag: str, op: Op, text: str) -> None:

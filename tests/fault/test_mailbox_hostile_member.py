@@ -229,10 +229,19 @@ SAVE = Save(user=USER, box=NO_BOX, guid="H", size=1, received=1, modseq=9)
         (SAVE.replaced(at=Dot("c~1", 1), after=(Dot("b", 2**63 - 1),)), "SAVE: an op with the number"),
         (Ack(held=(Dot("b", 2**63 - 1),)), "ACK: an op with the number"),
         (Ok(at=Dot("a", 2**63 - 1)), "OK: an op with the number"),
-        (Subscribe(user=USER, box=NO_BOX, at=Dot("c~1", 1), stamp=Stamp(2**63 - 1, "c")), "SUBSCRIBE: modseq"),
-        (Create(user=USER, box=Box("x"), at=Dot("c~1", 1), stamp=Stamp(1, "c")), "CREATE: expected the id"),
-        (Expunge(user=USER, box=NO_BOX, at=Dot("c~1", 1), guids=("G",) * 1001), "EXPUNGE: expected 1000 messages"),
-        (Renumber(user=USER, box=NO_BOX, at=Dot("c~1", 1), to=((1, 9),), guids=("G",)), "RENUMBER: expected a UID"),
+        (
+            Subscribe(user=USER, box=NO_BOX, modseq=1, at=Dot("c~1", 1), stamp=Stamp(2**63 - 1, "c")),
+            "SUBSCRIBE: modseq",
+        ),
+        (Create(user=USER, box=Box("x"), modseq=1, at=Dot("c~1", 1), stamp=Stamp(1, "c")), "CREATE: expected the id"),
+        (
+            Expunge(user=USER, box=NO_BOX, modseq=1, at=Dot("c~1", 1), guids=("G",) * 1001),
+            "EXPUNGE: expected 1000 messages",
+        ),
+        (
+            Renumber(user=USER, box=NO_BOX, modseq=1, at=Dot("c~1", 1), to=((1, 9),), guids=("G",)),
+            "RENUMBER: expected a UID",
+        ),
     ],
 )
 def test_a_number_that_leaves_no_room_is_refused(whole: MailboxCluster, command: Command, why: str) -> None:

@@ -73,8 +73,10 @@ MAILS: Final = 4
 
 
 def wait_watched(node: Node) -> None:
-    """Wait until it has the inotify watches that the manual states: two for each mailbox whose gate is shut."""
-    wait_until("its watches", lambda: watches(node) == 2 * len(USERS) * len(FOLDERS))
+    """Wait until it has the inotify watches that the manual states: two for each mailbox whose gate is shut, and
+    one for each folder above."""
+    wanted = 2 * len(USERS) * len(FOLDERS) + len(USERS) + 1
+    wait_until("its watches", lambda: watches(node) == wanted)
 
 
 def watches(node: Node) -> int:

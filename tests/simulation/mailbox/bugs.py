@@ -21,7 +21,6 @@ from pyrepl.mailbox.pulling import Pulling
 from pyrepl.mailbox.refusals import MOST_IN_OP
 from pyrepl.mailbox.rows import UNPLACED
 from pyrepl.mailbox.saving import Saving
-from pyrepl.mailbox.store import DONE
 from pyrepl.mailbox.tracker import Tracker
 from pyrepl.mailbox.uids import UidBlocks
 from pyrepl.mailbox.verbs import Copy, Expunge, Op, RootPing, Store
@@ -348,16 +347,6 @@ def _block_left(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Gates, "_has_left_block", lambda self, gate: False)
 
 
-def _dropped_with_its_lock(patch: pytest.MonkeyPatch) -> None:
-    """The gate of a mailbox that is deleted goes, though it holds mail of which nobody was told."""
-    worked = Gates.worked
-    patch.setattr(
-        Gates,
-        "worked",
-        lambda self, ended, now: worked(self, [each._replace(result=DONE) for each in ended], now),
-    )
-
-
 BUGS: Final[dict[str, Callable[[pytest.MonkeyPatch], None]]] = {
     "a change that crosses another keeps its modseq": _crossing_not_told,
     "a stale ping renews a lease": _stale_ping,
@@ -391,7 +380,6 @@ BUGS: Final[dict[str, Callable[[pytest.MonkeyPatch], None]]] = {
 """Name -> what plants it."""
 BESIDE_DOVECOTS: Final[dict[str, Callable[[pytest.MonkeyPatch], None]]] = {
     "daemon killed without a keeper": _no_keeper,
-    "deleted with mail, and its lock let go": _dropped_with_its_lock,
     "gate opened for a store": _gate_opened_for_store,
     "left in the block of another": _block_left,
     "made with an open gate": _made_with_an_open_gate,

@@ -20,7 +20,6 @@ MOST_SEEDS: Final = 1000
 FOUND_BY: Final = {
     "a stale ping renews a lease": 80,
     "ahead forgotten": 325,
-    "deleted with mail, and its lock let go": 638,
     "epochs not heard": 1000333,
     "lease from receipt": 884,
     "left in the block of another": 515,
