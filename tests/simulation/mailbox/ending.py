@@ -71,7 +71,7 @@ class Ending:
             for row in rows.messages(guid):
                 # Where a mail's text is damaged, and another one has its GUID, each node shows the one that it has.
                 sums = () if self.books.do_clash else row.sums
-                if not self.books.do_clash:
+                if self.calm and not self.books.do_clash:
                     self.world.watch.check_flags(row, rows)
                 found[guid, row.guid] = (row.uid, row.flags, row.modseq, row.dots, sums)
                 if stored.get(row.guid) != (row.uid, row.set_flags()) or not row.uid:
