@@ -10,19 +10,14 @@ Not here: which message is a copy, and how a store gives it another GUID.
 from __future__ import annotations
 
 import hashlib
-import re
-from typing import Final
 
 from pyrepl.mailbox.words import is_guid
 from pyrepl.words import to_text
 
-_PLAIN: Final = re.compile(rb"[!-\-0-~][!-.0-~]{0,127}")
-"""A GUID that is well, as nearly all are."""
-
 
 def is_told_guid(guid: bytes) -> bool:
     """Can the nodes tell each other this GUID?"""
-    return _PLAIN.fullmatch(guid) is not None or is_guid(to_text(guid))
+    return is_guid(to_text(guid))
 
 
 def guid_of_copy(box: bytes, uidvalidity: int, uid: int, original: bytes) -> bytes:

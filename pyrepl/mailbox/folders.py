@@ -232,12 +232,12 @@ class Folders:
 
     def _as_meant(self, user: str, found: FoundFolders) -> tuple[list[FoundFolder], frozenset[str]]:
         """What was found, with the own names of mailboxes that the store has under others as it cannot store these."""
-        boxes, subscribed, layout = {each.box: each for each in found.boxes}, found.subscribed, self._layout
-        shown = view(self._core.rows, user) if layout is not None else {}
-        for guid, (name, _) in shown.items():
-            if layout is None or guid not in boxes or (stored := fitted(layout, name, guid)) == name:
-                continue
-            if boxes[guid].name in (stored, stored.removesuffix(mark(guid))):
+        if self._layout is None:
+            return list(found.boxes), found.subscribed
+        boxes, subscribed = {each.box: each for each in found.boxes}, found.subscribed
+        for guid, (name, _) in view(self._core.rows, user).items():
+            stored = fitted(self._layout, name, guid)
+            if stored != name and guid in boxes and boxes[guid].name in (stored, stored.removesuffix(mark(guid))):
                 boxes[guid] = boxes[guid]._replace(name=name)
                 subscribed |= {name} if stored in subscribed else set()
         return list(boxes.values()), subscribed

@@ -48,12 +48,12 @@ class Journal:
             for origin, seq in sorted(held.items())
             if origin != self.origin and (self._told.get(origin, 0) < seq or origin in self.ahead)
         )
-        made = op.replaced(at=at, after=new, modseq=modseq or self.next_modseq(op), tx="")
-        why = why_unsayable(made.replaced(after=()))
+        made = op.replaced(at=at, after=(), modseq=modseq or self.next_modseq(op), tx="")
+        why = why_unsayable(made)
         if why is not None:
             raise UnsayableOp(why)
         self._told |= {dot.origin: dot.seq for dot in new}
-        return made
+        return made.replaced(after=new) if new else made
 
     def next_modseq(self, op: Op) -> int:
         """One more than the highest that is known of what the op changes."""

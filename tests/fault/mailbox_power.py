@@ -29,6 +29,7 @@ from pyrepl.daemon.mailbox.keeping import Keeping
 from pyrepl.daemon.mailbox.maildir_store import MaildirStore
 from pyrepl.daemon.mailbox.maildirs_place import MaildirsPlace
 from pyrepl.daemon.mailbox.sqlite_rows import SqliteRows
+from pyrepl.daemon.mailbox.uidlist_lock import LocksHere
 from pyrepl.daemon.mailbox.workers import Workers
 from pyrepl.mailbox.answers import No, Ok, Reason
 from pyrepl.mailbox.node import Node
@@ -117,7 +118,7 @@ class Machine:
         self._patch.setattr(room, "DiskFiles", lambda: self.disk)
         conf = self._conf._replace(database=self._database)
         self._came = 0
-        self.keeping = Keeping(conf, self._settings, cast(Clock, self._clock), self)
+        self.keeping = Keeping(conf, self._settings, cast(Clock, self._clock), self, LocksHere())
         vars(self.rows)["commit"] = partial(self._commit, self.rows)
 
     async def settle(self) -> None:

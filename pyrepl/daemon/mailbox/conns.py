@@ -255,13 +255,13 @@ class Conns:
 
     def coming(self, conn: TalkConn, came: Came) -> Coming:
         coming: Coming
+        disk = None if self.keeping is None else self.keeping.disk
 
         def done(kept: Kept) -> None:
             if disk is not None and kept.why and not kept.is_wrong:
                 disk.suspect()
             conn.text_done(coming, kept)
 
-        disk = None if self.keeping is None else self.keeping.disk
         if self.keeping is None or self.keeping.texts is None:
             coming = RefusedText(NOT_READY if self.keeping is None else NO_MAIL, done)
             return coming

@@ -125,7 +125,7 @@ class MailboxDeeds:
         if not why:
             return _NOT_READY
         if question is MailboxQuestion.STATUS:
-            return self._closed_status()
+            return self._status(None)
         return CommandError(f"ERR nothing is done to mailboxes here at the moment: {why}")
 
     def _ask(self, effect: AskMailboxes, finish: Callable[[Reply], None]) -> None:
@@ -188,7 +188,7 @@ class MailboxDeeds:
             if question in (MailboxQuestion.LEAVE, MailboxQuestion.LEAVE_FORCE):
                 return self._may_leave(node, is_forced=question is MailboxQuestion.LEAVE_FORCE)
             if question is MailboxQuestion.STATUS:
-                return self._status(node, now)
+                return self._status(node)
             if question is MailboxQuestion.INFO:
                 return [_shown(node, box, name) for name, box in sorted(_boxes(node, effect).items())]
             if question is MailboxQuestion.MASTER:
@@ -260,44 +260,25 @@ class MailboxDeeds:
                 return f"of the changes that were made here {own} are not at {peer.name} yet: {wait}"
         return None
 
-    def _status(self, node: Node, now: float) -> Reply:
-        root = node.mastering.root
+    def _status(self, node: Node | None) -> Reply:
+        """Of no node, while nothing is open and so nothing can be asked: what is known without, and why."""
+        root = None if node is None else node.mastering.root
         return {
-            b"node": node.name.encode(),
-            b"root": root.root.encode(),
-            b"epoch": root.epoch,
-            b"state": root.state.value.encode(),
+            b"node": self._conf.name.encode(),
+            b"root": b"" if root is None else root.root.encode(),
+            b"epoch": 0 if root is None else root.epoch,
+            b"state": b"closed" if root is None else root.state.value.encode(),
             b"closed": self._closed(),
-            b"apart": int(node.mastering.tracker.is_apart),
-            b"apart-seconds": int(self._conns.tally.apart_for_s(self._conns.now())),
-            b"ops": sum(node.core.causal.held.values()),
-            b"ops-waiting": node.core.causal.count,
+            b"apart": int(node is not None and node.mastering.tracker.is_apart),
+            b"apart-seconds": 0 if node is None else int(self._conns.tally.apart_for_s(self._conns.now())),
+            b"ops": 0 if node is None else sum(node.core.causal.held.values()),
+            b"ops-waiting": 0 if node is None else node.core.causal.count,
             b"works-owed": self._works_owed(),
-            b"mail-processes": len(self._conns.clients),
+            b"mail-processes": 0 if node is None else len(self._conns.clients),
             b"stopped": self._stopped(),
             b"scrub": _scrubbed(node),
             b"join": _joined(node),
             b"members": [self._member(node, one) for one in self._figures.members],
-        }
-
-    def _closed_status(self) -> Reply:
-        """While nothing is open, and so nothing can be asked: what is known without, and why."""
-        return {
-            b"node": self._conf.name.encode(),
-            b"root": b"",
-            b"epoch": 0,
-            b"state": b"closed",
-            b"closed": self._closed(),
-            b"apart": 0,
-            b"apart-seconds": 0,
-            b"ops": 0,
-            b"ops-waiting": 0,
-            b"works-owed": 0,
-            b"mail-processes": 0,
-            b"stopped": [],
-            b"scrub": _scrubbed(None),
-            b"join": _joined(None),
-            b"members": [self._member(None, one) for one in self._figures.members],
         }
 
     def _closed(self) -> Reply:

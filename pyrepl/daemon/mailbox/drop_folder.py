@@ -214,11 +214,9 @@ class IncomingText:
             return
         try:
             self._files.write_new(self._path, data)
-        except FileExistsError:
-            raise
-        except OSError:
+        except OSError as error:
             # A full disk may have taken a part.
-            self._is_there = True
+            self._is_there = not isinstance(error, FileExistsError)
             raise
         self._is_there = True
 

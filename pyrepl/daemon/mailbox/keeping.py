@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final, final
 from pyrepl.config.settings import Settings
 from pyrepl.daemon.clock import Clock
 from pyrepl.daemon.mailbox.configured import Configured
-from pyrepl.daemon.mailbox.disk_watch import DiskRefuses, DiskWatch
+from pyrepl.daemon.mailbox.disk_watch import DiskWatch
 from pyrepl.daemon.mailbox.doveadm import Doveadm
 from pyrepl.daemon.mailbox.doveadm_program import DoveadmProgram
 from pyrepl.daemon.mailbox.doveadm_store import DoveadmStore
@@ -30,7 +30,7 @@ from pyrepl.daemon.mailbox.node_store import NodeStore
 from pyrepl.daemon.mailbox.results import failed
 from pyrepl.daemon.mailbox.sqlite_rows import SqliteRows
 from pyrepl.daemon.mailbox.text_writer import TextWriter
-from pyrepl.daemon.mailbox.uidlist_lock import UidlistLock
+from pyrepl.daemon.mailbox.uidlist_lock import LocksHere, UidlistLock
 from pyrepl.daemon.mailbox.workers import Workers
 from pyrepl.errors import ConfigError
 from pyrepl.mailbox.boxes import view
@@ -57,8 +57,9 @@ _OWED: Final = "what was owed before this start is written first"
 class Keeping:
     """One life of it. `workers`, `texts` and `disk` are None on a witness."""
 
-    def __init__(self, conf: Configured, settings: Settings, clock: Clock, hearers: Hearers) -> None:
-        """Opens everything. Raises DatabaseError, NotThere, OSError, and leaves nothing open then."""
+    def __init__(self, conf: Configured, settings: Settings, clock: Clock, hearers: Hearers, here: LocksHere) -> None:
+        """Opens everything. `here`: the locks of mailboxes that this process holds, whatever life took them. Raises
+        DatabaseError, NotThere, OSError, and leaves nothing open then."""
         with ExitStack() as opened:
             rows = SqliteRows(conf.database, settings.mailbox_journal_size, time.time)
             opened.callback(rows.close)
@@ -75,7 +76,7 @@ class Keeping:
                 rows.put_cluster(ClusterRow(origin=origin_of_new(conf.name, clock.unix_ms()), is_fresh=True))
             name = node_of(rows.cluster().origin)
             self.workers: Final = (
-                self._workers(conf, settings, name, is_new)
+                self._workers(conf, settings, name, here, is_new)
                 if watch is None
                 else _doveadm_workers(conf, doveadm, settings, watch)
             )
@@ -85,7 +86,7 @@ class Keeping:
             self.texts: Final = None if store is None else TextWriter(store.drop)
             if self.texts is not None:
                 opened.callback(self.texts.stop)
-            self.disk: Final = None if store is None else DiskWatch(store.check, self._disk_refuses)
+            self.disk: Final = None if store is None else DiskWatch(store.check, partial(self._fail, first=True))
             if self.disk is not None:
                 opened.callback(self.disk.stop)
             now = clock.now()
@@ -174,23 +175,17 @@ class Keeping:
         """Whose name is in the lock files, is dead: everything is begun anew, with another keeper."""
         self._fail(NoKeeper("the keeper of the gates has ended"))
 
-    def _fail(self, error: Exception) -> None:
-        """What failed beside the rounds, fails in the next one."""
+    def _fail(self, error: Exception, *, first: bool = False) -> None:
+        """What failed beside the rounds, fails in the next one; `first`: before anything else is done in it."""
 
         def fail(node: Node, now: float) -> None:
             raise error
 
-        self.driver.tell(fail)
+        self.driver.tell(fail, first=first)
 
-    def _disk_refuses(self, why: DiskRefuses) -> None:
-        """The round that comes fails of it."""
-
-        def fail(node: Node, now: float) -> None:
-            raise why
-
-        self.driver.tell(fail, first=True)
-
-    def _workers(self, conf: Configured, settings: Settings, name: str, is_new: bool) -> Workers | None:
+    def _workers(
+        self, conf: Configured, settings: Settings, name: str, here: LocksHere, is_new: bool
+    ) -> Workers | None:
         place = conf.place
         if place is None:
             return None
@@ -200,7 +195,8 @@ class Keeping:
         blocks = None if gates is None else UidBlocks(conf.mastering.gap, len(conf.members.names))
         keeper = None if gates is None else gates.keeper.pid
         locks = [
-            UidlistLock(files, host, time.sleep, _LOCK_WAIT_S, keeper=keeper) for _ in range(settings.mailbox_workers)
+            UidlistLock(files, host, time.sleep, _LOCK_WAIT_S, keeper=keeper, here=here)
+            for _ in range(settings.mailbox_workers)
         ]
         stores = [MaildirStore(files, place, layout, lock, name, time.sleep, gates, blocks) for lock in locks]
         stores[0].prepare(is_new)

@@ -37,6 +37,7 @@ from pyrepl.daemon.mailbox.lmtp_port import LmtpPort
 from pyrepl.daemon.mailbox.maildirs_place import NotThere
 from pyrepl.daemon.mailbox.sockets import Sockets
 from pyrepl.daemon.mailbox.talk_conn import TalkConn
+from pyrepl.daemon.mailbox.uidlist_lock import LocksHere
 from pyrepl.daemon.randomness import Randomness
 from pyrepl.daemon.service import Service
 from pyrepl.daemon.wires.connecting import connect
@@ -105,6 +106,7 @@ class MailboxServer(Service):
         """Who has said no first line yet."""
         self._came = 0
         self._task: asyncio.Task[None] | None = None
+        self._locks: Final = LocksHere()
         self._keeping: Keeping | None = None
         """What is open, whether it is served or not."""
         self._held: KeeperLink | None = None
@@ -226,7 +228,7 @@ class MailboxServer(Service):
     # What is kept
 
     def _open(self) -> Keeping:
-        return Keeping(self.conf, self._settings, self._clock, self.conns)
+        return Keeping(self.conf, self._settings, self._clock, self.conns, self._locks)
 
     async def _run(self, keeping: Keeping) -> None:
         """Drive the machine, and keep links; when that fails, begin again from what is on disk, as soon as what was

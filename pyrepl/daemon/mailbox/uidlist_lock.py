@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Final, NamedTuple, final
 
-from pyrepl.daemon.mailbox.files import DiskFiles, Files, folder_of
+from pyrepl.daemon.mailbox.files import Files, folder_of
 from pyrepl.errors import PyreplError
 
 NAME: Final = b"dovecot-uidlist.lock"
@@ -46,10 +46,24 @@ _BRIEF_PAUSE_S: Final = 0.001
 """Dovecots that wait take a lock within a moment when it is free: who looks seldom never gets it."""
 
 
-_TAKEN: Final[set[bytes]] = set()
-"""The locks on the disk that are held in this process, by whatever UidlistLock: one life of what is kept may not take
-those of another."""
-_TURN: Final = threading.Lock()
+@final
+class LocksHere:
+    """The locks that this process holds, by whatever UidlistLock: its name in a lock file is the same for all of its
+    threads. May be asked in any thread."""
+
+    def __init__(self) -> None:
+        self._paths: Final[set[bytes]] = set()
+        self._turn: Final = threading.Lock()
+
+    def claim(self, path: bytes) -> bool:
+        """Nobody else here has it now; False if somebody has."""
+        with self._turn:
+            is_free = path not in self._paths
+            self._paths.add(path)
+        return is_free
+
+    def let_go(self, path: bytes) -> None:
+        self._paths.discard(path)
 
 
 class _FirstSeen(NamedTuple):
@@ -77,10 +91,12 @@ class UidlistLock:
         is_alive: Callable[[int], bool] | None = None,
         keeper: int | None = None,
         now: Callable[[], float] = time.monotonic,
+        here: LocksHere | None = None,
     ) -> None:
         """`hostname` as Dovecot sees it on this host. `wait_s`: how long another's lock is waited for; Dovecot waits
         as long by default. `is_alive` tells of a pid of this host. `keeper`: who owns locks that are kept; None without
-        gates. `now`: seconds of a clock that is never set."""
+        gates. `now`: seconds of a clock that is never set. `here`: what others of this process hold; None if there are
+        no others."""
         self._files: Final = files
         self._hostname: Final = hostname
         self._text: Final = b"%d:%b" % (os.getpid(), hostname)
@@ -91,7 +107,7 @@ class UidlistLock:
         self._is_alive: Final = is_alive or is_alive_here
         self._gate_text: Final = None if keeper is None else b"%d:%b" % (keeper, hostname)
         self._held: set[bytes] = set()
-        self._taken: Final = _TAKEN if isinstance(files, DiskFiles) else set[bytes]()
+        self._here: Final = here or LocksHere()
         self._keeps = False
         self._slept_s = 0.0
         self._first_seen: Final[dict[bytes, _FirstSeen]] = {}
@@ -106,7 +122,7 @@ class UidlistLock:
             if not self._is_kept(path):
                 self.shut(folder) if self._keeps else self._acquire(path, self._text)
         except BaseException:
-            self._taken.discard(path)
+            self._here.let_go(path)
             raise
         self._held.add(path)
 
@@ -115,7 +131,7 @@ class UidlistLock:
         meanwhile, if it did. Raises OSError."""
         path = folder + b"/" + NAME
         self._held.discard(path)
-        self._taken.discard(path)
+        self._here.let_go(path)
         if moved_to is not None and self._files.stat(path) is None:
             path = moved_to + b"/" + NAME
         if not self._is_kept(path):
@@ -169,10 +185,8 @@ class UidlistLock:
     def _claim(self, path: bytes) -> None:
         """Wait for another thread of this process, whose name in the file is ours too. Raises LockBusy."""
         for _ in range(self._looks):
-            with _TURN:
-                if path not in self._taken:
-                    self._taken.add(path)
-                    return
+            if self._here.claim(path):
+                return
             self._sleep(self._pause_s)
         raise LockBusy(f"{os.fsdecode(path)} is held by another thread of this process")
 

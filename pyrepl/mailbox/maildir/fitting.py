@@ -33,9 +33,8 @@ def fitted(layout: Layout, name: str, guid: str) -> str:
     if layout.why_not(name) is None or why_unsafe(name) is not None:
         return name
     parts = [layout.tamed(part) for part in name.removesuffix(mark(guid)).split("/")]
-    parts[MOST_PARTS - 1 :] = (
-        ["_".join(parts[MOST_PARTS - 1 :])] if len(parts) > MOST_PARTS else parts[MOST_PARTS - 1 :]
-    )
+    if len(parts) > MOST_PARTS:
+        parts[MOST_PARTS - 1 :] = ["_".join(parts[MOST_PARTS - 1 :])]
     while layout.why_not(found := normal("/".join(parts) + mark(guid))) is not None:
         _shorten(parts)
     return found

@@ -40,11 +40,12 @@ class Ending:
         self._check_names(self.world.hosts[first])
         self._check_messages()
         self._check_burned()
-        renumbered = [op for op in self._ops() if isinstance(op, Renumber) and (op.guids or not self.world.gates)]
+        ops = self._ops()
+        renumbered = [op for op in ops if isinstance(op, Renumber) and (op.guids or not self.world.gates)]
         if self.calm and any(not self._is_of_twins(op) for op in renumbered):
             raise Violation("I16", "something was renumbered, and nothing broke")
         # Of what is gone nobody keeps the text, and a COPY that did not know of it wants it again.
-        gone = {guid for op in self._ops() if isinstance(op, Expunge) for guid in op.guids}
+        gone = {guid for op in ops if isinstance(op, Expunge) for guid in op.guids}
         again = {guid for (*_, guid), count in self.world.texts_sent.items() if count > 1} - self.books.again - gone
         if self.calm and again and not (self.books.do_clash or self.world.gates):
             raise Violation("I16", f"texts were sent twice to the same node, and nothing broke: {again}")

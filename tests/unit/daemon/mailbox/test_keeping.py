@@ -18,6 +18,7 @@ from pyrepl.daemon.mailbox.keeper import NAME
 from pyrepl.daemon.mailbox.keeping import Keeping
 from pyrepl.daemon.mailbox.maildirs_place import NotThere
 from pyrepl.daemon.mailbox.sqlite_rows import SqliteRows
+from pyrepl.daemon.mailbox.uidlist_lock import LocksHere
 from pyrepl.mailbox.verbs import Create
 from pyrepl.mailbox.words import Box
 from tests.unit.daemon.mailbox.fake_doveadm import FakeDoveadm
@@ -28,7 +29,7 @@ from tests.unit.daemon.rig import in_loop, running, until
 
 def opened(folder: Path, name: str = "a", **more: Any) -> Keeping:
     settings = Settings(dir=str(folder), **settings_of(folder, name, members("aw"), **more))
-    return Keeping(configured(settings, 0.0), settings, Clock(), Heard(folder))
+    return Keeping(configured(settings, 0.0), settings, Clock(), Heard(folder), LocksHere())
 
 
 @in_loop

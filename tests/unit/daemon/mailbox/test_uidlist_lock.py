@@ -11,7 +11,7 @@ import pytest
 
 from pyrepl.daemon.mailbox.files import DiskFiles
 from pyrepl.daemon.mailbox.uidlist_file import NAME as LIST
-from pyrepl.daemon.mailbox.uidlist_lock import NAME, LockBusy, UidlistLock, is_alive_here
+from pyrepl.daemon.mailbox.uidlist_lock import NAME, LockBusy, LocksHere, UidlistLock, is_alive_here
 from tests.unit.daemon.mailbox.model_disk import ModelDisk
 
 FOLDER = b"/box"
@@ -298,7 +298,8 @@ def test_without_gates_none_is_kept() -> None:
 
 def test_one_that_another_thread_of_this_process_holds_is_held(tmp_path: Path) -> None:
     folder = os.fsencode(tmp_path)
-    one, two = (UidlistLock(DiskFiles(), b"host", lambda s: None, 0.1) for _ in range(2))
+    here = LocksHere()
+    one, two = (UidlistLock(DiskFiles(), b"host", lambda s: None, 0.1, here=here) for _ in range(2))
     one.take(folder)
     with pytest.raises(LockBusy, match="another thread of this process"):
         two.take(folder)
