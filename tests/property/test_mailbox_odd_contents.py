@@ -15,7 +15,7 @@ from pyrepl.daemon.mailbox.look import Look
 from pyrepl.daemon.mailbox.open_box import OpenBox
 from pyrepl.daemon.mailbox.uidlist_file import create
 from pyrepl.daemon.mailbox.uidlist_lock import UidlistLock
-from pyrepl.mailbox.compare import difference
+from pyrepl.mailbox.compare import FoundBox, difference
 from pyrepl.mailbox.core import Core
 from pyrepl.mailbox.store import Outcome, RemoveMessage, SetFlags
 from pyrepl.mailbox.verbs import Create, Op
@@ -75,10 +75,9 @@ def _written(disk: ModelDisk, files: Sequence[tuple[bytes, bytes, bytes, int, bo
     return bases
 
 
-def _ops(core: Core, box: OpenBox, look: Look) -> list[Op]:
+def _ops(core: Core, found: FoundBox) -> list[Op]:
     row = core.rows.box(GUID)
     assert row is not None
-    found = box.found(look)
     differs = difference(core.rows, row, found, TOKEN, 100)
     assert not differs.late
     return [*differs.expunges, *differs.saves, *differs.stores]
@@ -115,12 +114,12 @@ def test_a_look_tells_of_it(
         named = b" G" + guid if guid else b""
         disk.append(b"/box/dovecot-uidlist", b"%d%b :%b\n" % (uid, named, base))
     box.listing()
-    _told(core, _ops(core, box, Look(0)))
-    _told(core, _ops(core, box, Look(0, may_list=True)))
+    _told(core, _ops(core, box.found(Look(0))))
+    _told(core, _ops(core, box.found(Look(0, may_list=True))))
     _written(disk, more)
-    box.glance(Look(0))
-    _told(core, _ops(core, box, Look(0, may_list=True, is_whole=False)))
-    assert _ops(core, box, Look(0)) == [], "it is told once"
+    _told(core, _ops(core, box.glance(Look(0))))
+    _told(core, _ops(core, box.found(Look(0, may_list=True, is_whole=False))))
+    assert _ops(core, box.found(Look(0))) == [], "it is told once"
     rows = list(core.rows.messages(GUID))
     assert {row.uid for row in rows} <= {each.uid for each in box.listing().messages}
     works = [SetFlags("alice", GUID, row.guid, ("\\Seen", "new-one")) for row in rows]

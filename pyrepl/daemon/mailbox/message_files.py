@@ -169,9 +169,11 @@ class MessageFiles:
         """There is a file of this name."""
         base = base_of(name)
         self._names[subfolder].add(name)
-        if self._places.get(base, (subfolder, name)) != (subfolder, name):
+        known = self._places.get(base, (subfolder, name))
+        if known != (subfolder, name):
             self._doubled.add(base)
-        self._places[base] = (subfolder, name)
+        if (known[0], subfolder) != (CUR, NEW):
+            self._places[base] = (subfolder, name)
         self._touch(base)
 
     def _drop(self, subfolder: bytes, name: bytes) -> None:
@@ -189,7 +191,8 @@ class MessageFiles:
 
     def _all_of(self, base: bytes) -> list[tuple[bytes, bytes]]:
         """Where files of a base with several names are, those in cur/ last."""
-        return [(folder, name) for folder, names in self._names.items() for name in names if base_of(name) == base]
+        named = ((folder, name) for folder, names in self._names.items() for name in sorted(names))
+        return [(folder, name) for folder, name in named if base_of(name) == base]
 
     def _touch(self, base: bytes) -> None:
         if self.touched is not None:
@@ -202,7 +205,7 @@ class MessageFiles:
         names = self._listed(subfolder)
         for name in known - names:
             self._drop(subfolder, name)
-        for name in names - known:
+        for name in sorted(names - known):
             self._note(subfolder, name)
         self._listed_ns[subfolder] = mtime_ns
 

@@ -143,6 +143,18 @@ def test_a_message_with_several_names_is_there_as_long_as_one_is(
     assert found.find(b"a") is None
 
 
+@pytest.mark.parametrize("is_heard", [True, False])
+def test_a_message_in_cur_keeps_its_flags_beside_one_of_its_name_in_new(
+    disk: ModelDisk, found: MessageFiles, is_heard: bool
+) -> None:
+    disk.write_new(b"/box/new/a", b"")
+    found.hear([Change(NEW, b"a", True)] if is_heard else None)
+    assert found.find(b"a") == Name(b"a", b"S")
+    disk.unlink(b"/box/cur/a:2,S")
+    found.hear([Change(CUR, b"a:2,S", False)] if is_heard else None)
+    assert found.path(b"a") == b"/box/new/a"
+
+
 def test_only_the_folders_that_we_changed_are_synced(disk: ModelDisk, found: MessageFiles) -> None:
     calls: list[tuple[str, bytes]] = []
     disk.before_call = lambda number, what, path: calls.append((what, path))
