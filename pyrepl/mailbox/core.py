@@ -79,7 +79,12 @@ class Core:
         self.lacking: Final[dict[Dot, tuple[str, str]]] = {}
         """Op that is due -> the text that it needs first."""
         self.missing: Final[dict[tuple[str, str], Missing]] = {}
-        """(mailbox, GUID) of a message of whose text the store has none, or a damaged one."""
+        """(mailbox, GUID) of a message of whose text the store has none, or a damaged one. The former are kept as rows:
+        beside a gate a message that is not there counts as expunged, unless it is known that it never came."""
+        for where in rows.missing():
+            box = rows.box(where[0])
+            if box is not None:
+                self.missing[where] = Missing(box.user)
         self._told_keywords: Final[set[str]] = set()
         """Mailboxes whose store cannot keep a keyword, which was told."""
         self._told_names: Final[set[tuple[str, str]]] = set()
@@ -144,6 +149,7 @@ class Core:
         for work, result in ended:
             if result.outcome is Outcome.NO_TEXT and isinstance(work, AddMessage):
                 self.missing[work.box, work.guid] = Missing(work.user)
+                self.rows.put_missing(work.box, work.guid)
                 self.note("text_missing", f"{work.user} {work.guid}")
             if result.outcome is Outcome.DONE and isinstance(work, MendMessage):
                 self.count(Counted.TEXT_MENDED)
@@ -195,7 +201,7 @@ class Core:
 
     def mend(self, box: str, guid: str, text: str) -> None:
         """The text of a message that is missing has come."""
-        missing, row = self.missing.pop((box, guid), None), self.rows.message(box, guid)
+        missing, row = self.not_missing(box, guid), self.rows.message(box, guid)
         if missing is None or row is None:
             self.let_go(text)
         elif missing.is_damaged:
@@ -203,6 +209,13 @@ class Core:
         else:
             what = (guid, row.uid, row.set_flags(), row.received, row.size, text, row.dots[0])
             self._works.append(AddMessage(missing.user, box, *what))
+
+    def not_missing(self, box: str, guid: str) -> Missing | None:
+        """The text of a message need not be fetched any more; what was to be fetched, None for nothing."""
+        missing = self.missing.pop((box, guid), None)
+        if missing is not None and not missing.is_damaged:
+            self.rows.drop_missing(box, guid)
+        return missing
 
     def removals(self) -> list[Work]:
         """What is to be done after the commit."""
@@ -214,7 +227,10 @@ class Core:
         """What the store has, by user and GUID, when the node starts: a crash may have come between store and rows. A
         user whose Maildir cannot be read then is none of `stored`, and is told when it can."""
         for user in sorted(stored):
-            recovery = works_at_start(self.rows, user, self.origin, stored[user], has_gates=self._has_gates)
+            there = stored[user]
+            for at, guid in [each for each in self.missing if each[0] in there and each[1] in there[each[0]].messages]:
+                self.not_missing(at, guid)
+            recovery = works_at_start(self.rows, user, self.origin, there, has_gates=self._has_gates)
             self._works.extend(recovery.works)
             self.merger.kept.update(recovery.kept)
             self.merger.floors.update(recovery.floors)
@@ -321,15 +337,22 @@ class Core:
 
     def _do(self, op: AnyOp, text: str, tag: str) -> AnyOp:
         made = self.journal.made(op, op.modseq or 0)
+        is_copy = isinstance(made, Save) and self._is_elsewhere(made)
         self._merge(made, {made.guid: Text(text)} if isinstance(made, Save) and text else {})
         for peer in self.peers.values():
             if peer.is_live:
-                self.tell(peer.name, made, tag)
+                self.tell(peer.name, made, tag, with_text=not is_copy)
         return made
 
-    def tell(self, peer: str, op: Op, tag: str = UNTAGGED) -> None:
-        """An op for a member, with its text if we have it."""
-        has_text = isinstance(op, Save) and self.rows.home(op.user, op.guid) is not None
+    def _is_elsewhere(self, save: Save) -> bool:
+        """Is the mail in another mailbox of its user, as where a Dovecot copies it? Whoever is told of the SAVE has
+        applied what brought it there, and needs no second text (I16); where it is gone by then, it is asked for."""
+        home = self.rows.home(save.user, save.guid)
+        return home is not None and home.box != save.box.text and bool(save.sum) and home.sums == save.sum
+
+    def tell(self, peer: str, op: Op, tag: str = UNTAGGED, *, with_text: bool = True) -> None:
+        """An op for a member, with its text if we have it and the member may lack it."""
+        has_text = isinstance(op, Save) and with_text and self.rows.home(op.user, op.guid) is not None
         self.send(peer, op, tag, (op.user, op.guid) if isinstance(op, Save) and has_text else None)
 
     def hear(self, peer: str, tag: str, op: Op, text: str) -> None:

@@ -4,7 +4,7 @@ whoever has them.
 A text is missing where it was to be linked from another mailbox, and somebody took that away by hand. It is damaged
 where it was read again and its checksums were others (scrubbing.py). A text of other checksums is not taken. Members
 are asked one after the other; when all that can be reached have said no, it is tried again after a pause. What is
-missing here is known until the node ends: at its next start it is told as missing, and what is damaged is found again.
+missing is still known after a restart; what is damaged is found again then.
 
 Not here: texts without which an op cannot be applied (fetching.py).
 """
@@ -51,7 +51,7 @@ class Mending:
             return
         self._look_at = now + LOOK_S
         for what in [what for what in self.core.missing if self.core.rows.message(*what) is None]:
-            del self.core.missing[what]
+            self.core.not_missing(*what)
             self._told.discard(what)
         under_way = {asked.what for asked in self._asked.values()}
         due = (what for what in self.core.missing if what not in under_way and self._after.get(what, now) <= now)

@@ -169,6 +169,13 @@ class Rows(Protocol):
 
     def put_aligned(self, box: str, modseq: int) -> None: ...
 
+    def missing(self) -> list[tuple[str, str]]:
+        """(mailbox, GUID) of messages whose text was nowhere to be found when it was to be put into the store."""
+
+    def put_missing(self, box: str, guid: str) -> None: ...
+
+    def drop_missing(self, box: str, guid: str) -> None: ...
+
     def put_op(self, op: Op) -> None:
         """Keep an op, its dot in `at`."""
 

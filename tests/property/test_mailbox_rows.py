@@ -51,6 +51,7 @@ class Model:
         self.cluster = ClusterRow()
         self.held: dict[str, int] = {}
         self.ahead: dict[str, int] = {}
+        self.missing: set[tuple[str, str]] = set()
         self.boxes: dict[str, BoxRow] = {}
         self.messages: dict[tuple[str, str], MessageRow] = {}
         self.gone: dict[tuple[str, str], GoneRow] = {}
@@ -134,6 +135,11 @@ class RowsMachine(RuleBasedStateMachine):
         self.rows.put_ahead(Dot(origin, seq))
         self.model.ahead[origin] = seq
 
+    @rule(box=BOXES, guid=GUIDS, is_missing=st.booleans())
+    def miss(self, box: str, guid: str, is_missing: bool) -> None:
+        (self.rows.put_missing if is_missing else self.rows.drop_missing)(box, guid)
+        (self.model.missing.add if is_missing else self.model.missing.discard)((box, guid))
+
     @rule()
     def commit(self) -> None:
         self.rows.commit()
@@ -150,6 +156,7 @@ class RowsMachine(RuleBasedStateMachine):
         model = self.model
         assert self.rows.cluster() == model.cluster
         assert self.rows.held() == model.held and self.rows.ahead() == model.ahead
+        assert self.rows.missing() == sorted(model.missing)
         assert self.rows.users() == sorted({row.user for row in model.boxes.values()})
         for user in ("alice", "bob"):
             assert self.rows.boxes(user) == sorted(row for row in model.boxes.values() if row.user == user)

@@ -1,4 +1,7 @@
-"""The tables of messages and of those that are gone. What the methods promise is said in pyrepl.mailbox.rows."""
+"""The tables of messages, of those that are gone, and of those whose text is missing.
+
+What the methods promise is said in pyrepl.mailbox.rows.
+"""
 
 from __future__ import annotations
 
@@ -107,6 +110,15 @@ class MessageTable:
     def trim_gone(self, kept_s: int) -> int:
         """Forget what has been gone for longer than `kept_s` seconds (mailbox-tombstones); how many rows that were."""
         return self._database.change("DELETE FROM gone WHERE put_at_s < ?", int(self._wall_s()) - kept_s)
+
+    def missing(self) -> list[tuple[str, str]]:
+        return [(box, guid) for box, guid in self._database.rows("SELECT box, guid FROM missing ORDER BY box, guid")]
+
+    def put_missing(self, box: str, guid: str) -> None:
+        self._database.change("INSERT OR IGNORE INTO missing VALUES (?, ?)", box, guid)
+
+    def drop_missing(self, box: str, guid: str) -> None:
+        self._database.change("DELETE FROM missing WHERE box = ? AND guid = ?", box, guid)
 
     def _messages(self, which: str, *values: Any) -> list[MessageRow]:
         return [

@@ -31,6 +31,7 @@ class MemoryRows:
         """Origins of which more is held than at the last commit."""
         self._boxes: dict[str, BoxRow] = {}
         self._aligned: dict[str, int] = {}
+        self._missing: dict[tuple[str, str], None] = {}
         self._messages: dict[str, dict[str, MessageRow]] = {}
         self._by_uid: dict[str, dict[int, str]] = {}
         self._gone: dict[str, dict[str, GoneRow]] = {}
@@ -174,6 +175,15 @@ class MemoryRows:
 
     def put_aligned(self, box: str, modseq: int) -> None:
         self._put(self._aligned, box, modseq)
+
+    def missing(self) -> list[tuple[str, str]]:
+        return sorted(self._missing)
+
+    def put_missing(self, box: str, guid: str) -> None:
+        self._put(self._missing, (box, guid), None)
+
+    def drop_missing(self, box: str, guid: str) -> None:
+        self._put(self._missing, (box, guid), _ABSENT)
 
     def messages_by_guid(self, box: str, after: str, upto: str, most: int) -> list[MessageRow]:
         return _by_guid(self._messages.get(box, {}), after, upto)[:most]

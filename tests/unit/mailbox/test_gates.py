@@ -7,7 +7,7 @@ from pyrepl.mailbox.gate_states import HELD_S, Blind, GateResult, GateState, Gat
 from pyrepl.mailbox.gates import BUSY_S, CLIENT, ENTER_S, IDLE_S, MOST_WHOLE, RETRY_S
 from pyrepl.mailbox.peers import Missing
 from pyrepl.mailbox.sending import Notice
-from pyrepl.mailbox.store import Ended, MakeBox, MoveMessage, Outcome, RemoveBox, Result, Stored
+from pyrepl.mailbox.store import AddMessage, Ended, MakeBox, MoveMessage, Outcome, RemoveBox, Result, Stored
 from pyrepl.mailbox.uids import NO_UID
 from pyrepl.mailbox.verbs import Check, Create, Delete, Expunge, Renumber, Save, Store
 from pyrepl.mailbox.words import APART, Box, Dot
@@ -313,6 +313,21 @@ def test_a_message_whose_text_is_on_its_way_was_not_expunged() -> None:
     rig.node.core.missing.clear()
     rig.run(1.0)
     assert rig.messages() == {1: "G1"}, "it never came, and all is compared again"
+
+
+def test_a_message_whose_text_was_missing_before_a_restart_was_not_expunged() -> None:
+    rig = Rig()
+    rig.found = mail(1, 2)
+    rig.see(READS)
+    rig.run(IDLE_S + 1)
+    [row] = [row for row in rig.rows.messages(GUID) if row.guid == "G2"]
+    add = AddMessage("alice", GUID, "G2", 2, (), row.received, row.size, "", row.dots[0])
+    rig.node.core.ended([Ended(add, Result(Outcome.NO_TEXT))])
+    rig.found = mail(1)
+    rig.restart()
+    rig.gates.allow(GUID, rig.now)
+    rig.run(8.0 + IDLE_S)
+    assert rig.messages() == {1: "G1", 2: "G2"}
 
 
 def test_a_gate_is_shut_behind_a_message_that_was_saved_apart_and_opened_above_all_that_its_node_has() -> None:

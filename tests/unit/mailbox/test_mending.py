@@ -47,6 +47,27 @@ def test_one_that_was_expunged_meanwhile_is_not_missed() -> None:
     assert cluster.nodes["b"].core.missing == {} and "G1" not in cluster.stores["b"].boxes[box]
 
 
+def test_what_is_missing_is_fetched_after_a_restart_too() -> None:
+    cluster, box, _ = lost()
+    cluster.rows["b"].commit()
+    cluster.crash("b")
+    cluster.start("b")
+    cluster.run(1.5)
+    assert "b>a" in [line.split(" ")[0] for line in cluster.said("FETCH")]
+    assert "G1" in cluster.stores["b"].boxes[box] and cluster.rows["b"].missing() == []
+
+
+def test_what_is_there_after_a_crash_is_not_missing() -> None:
+    cluster, box, add = lost()
+    cluster.rows["b"].commit()
+    what = (add.guid, add.uid, add.flags, add.received, add.size, "text1", add.at)
+    cluster.stores["b"].perform([AddMessage(add.user, box, *what)])
+    cluster.crash("b")
+    cluster.start("b")
+    assert "G1" in cluster.stores["b"].boxes[box] and cluster.nodes["b"].core.missing == {}
+    assert cluster.rows["b"].missing() == []
+
+
 def test_an_answer_that_nobody_waits_for_leaves_no_text() -> None:
     cluster, *_ = lost()
     node = cluster.nodes["b"]

@@ -113,11 +113,12 @@ def test_a_file_of_version_1_gets_what_was_added_since(tmp_path: Path) -> None:
     Database(tmp_path / "mailbox.db").close()
     with closing(sqlite3.connect(tmp_path / "mailbox.db")) as other:
         other.executescript(
-            "DROP TABLE owed; DROP TABLE ahead; DROP TABLE aligned; ALTER TABLE cluster DROP COLUMN fresh;"
+            "DROP TABLE owed; DROP TABLE ahead; DROP TABLE aligned; DROP TABLE missing;"
+            "ALTER TABLE cluster DROP COLUMN fresh;"
             "PRAGMA user_version=1"
         )
     again = Database(tmp_path / "mailbox.db")
-    for added in ("owed", "ahead", "aligned"):
+    for added in ("owed", "ahead", "aligned", "missing"):
         assert again.rows(f"SELECT * FROM {added}") == []
     assert again.row("PRAGMA user_version") == (VERSION,)
     again.close()
