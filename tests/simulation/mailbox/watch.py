@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from itertools import takewhile
 from typing import NamedTuple
 
@@ -60,6 +61,8 @@ class Watch:
         self.expunges: dict[Dot, Expunged] = {}
         self.flagged: dict[tuple[str, str], dict[str, list[Flagged]]] = {}
         """(mailbox, GUID) -> flag -> the STOREs that changed it."""
+        self._brought: Counter[tuple[str, str]] = Counter()
+        """(mailbox, GUID) -> how many SAVEs and COPYs brought it, whatever journals still have."""
         self.most_overtaking = 10**9
         """So many LOCKs may be served before one that was asked for earlier (I11)."""
         self._locks: dict[str, WaitingLock] = {}
@@ -78,6 +81,8 @@ class Watch:
         self._seen[origin] = seen + len(new)
         for op in new:
             assert op.at is not None
+            if isinstance(op, Save | Copy):
+                self._brought.update(touched(op))
             self.made[op.at] = Made(real, node.mastering.root.epoch, node.mastering.root.has_lease(now), op)
             if isinstance(op, Delete):
                 self.deletes.append(op)
@@ -165,11 +170,11 @@ class Watch:
                 if row is not None and ended & set(row.dots):
                     raise Violation("I4", f"{row} is back, or was never gone: {op}")
 
-    def check_flags(self, row: MessageRow, rows: MemoryRows) -> None:
+    def check_flags(self, row: MessageRow) -> None:
         """Of a flag that change stands of which nobody knew who made another one (7.1). A message that came several
         times has the flags with which it came last."""
         where = row.box, row.guid
-        if len(row.dots) > 1 or sum(isinstance(each, Save | Copy) for each in rows.touching(*where)) > 1:
+        if self._brought[where] > 1:
             return
         for flag, all_made in self.flagged.get(where, {}).items():
             made = [each for each in all_made if each.at in self.made]
