@@ -26,7 +26,7 @@ from pyrepl.mailbox.portions import portions
 from pyrepl.mailbox.rows import BoxRow, MessageRow
 from pyrepl.mailbox.saving import Saving
 from pyrepl.mailbox.sayable import why_unsayable
-from pyrepl.mailbox.uids import NO_UID, WHY_NO_UID, next_uidvalidity
+from pyrepl.mailbox.uids import WHY_NO_UID, next_uidvalidity
 from pyrepl.mailbox.verbs import (
     Check,
     Command,
@@ -288,9 +288,8 @@ class MailSide:
         for flags in sorted({row.set_flags() for row in rows}):
             for part in portions([row for row in rows if row.set_flags() == flags]):
                 uidnext = next_uids.get(target.guid, target.uidnext)
-                uidnext = self.mastering.first_uid(target._replace(uidnext=uidnext), token)
-                uids = [uidnext + place for place in range(len(part))]
-                if uids[-1] >= NO_UID:
+                uids = self.mastering.some_uids(target._replace(uidnext=uidnext), token, len(part))
+                if len(uids) < len(part):
                     return No(reason=Reason.FAILED, why=WHY_NO_UID)
                 next_uids[target.guid] = uids[-1] + 1
                 ops.append(

@@ -107,12 +107,14 @@ class Mastering:
         return uid
 
     def _first_uid(self, box: BoxRow, token: Token) -> int:
-        place = self.members.place(self.core.name) if token.term == APART else MASTER
-        return self.blocks.first(self._least_uid(box, token), place)
+        return self.blocks.first(self._least_uid(box, token), self._place(token))
+
+    def _place(self, token: Token) -> int:
+        return self.members.place(self.core.name) if token.term == APART else MASTER
 
     def some_uids(self, box: BoxRow, token: Token, count: int) -> list[int]:
-        """The next `count` UIDs that a master may give out under a token, or as many as are left."""
-        uids = self.blocks.some(self._least_uid(box, token), MASTER, count)
+        """The next `count` UIDs that may be given out under a token, ascending, or as many as are left."""
+        uids = self.blocks.some(self._least_uid(box, token), self._place(token), count)
         self._tell_left(box, uids[-1] if uids else NO_UID)
         return uids
 

@@ -14,12 +14,12 @@ from typing import Final, final
 
 from pyrepl.mailbox.answers import No, Ok, Reason
 from pyrepl.mailbox.core import Core
-from pyrepl.mailbox.journal_ops import by_guid
 from pyrepl.mailbox.portions import portions
 from pyrepl.mailbox.rows import BoxRow, MessageRow
 from pyrepl.mailbox.saving import Saving
-from pyrepl.mailbox.uids import next_uidvalidity
-from pyrepl.mailbox.verbs import Copy, Create, Delete, Op, Store, Subscribe
+from pyrepl.mailbox.uids import WHY_NO_UID, next_uidvalidity
+from pyrepl.mailbox.uniting import WHY_NOT_WHOLE, copies, is_whole
+from pyrepl.mailbox.verbs import Create, Delete, Op, Store, Subscribe
 from pyrepl.mailbox.words import APART, Box, Token
 
 
@@ -49,39 +49,43 @@ class Renewing:
             if any(token.term == APART for token in tokens.values()):
                 fail(Reason.APART, now)
             else:
-                self._move(client, tag, old.guid, create.id, tokens[create.id], now)
+                why = self._move(client, tag, old.guid, create.id, tokens[create.id], now)
+                if why:
+                    fail(Reason.FAILED, now, why)
 
-        def fail(reason: Reason, now: float) -> None:
-            self._core.do([self._delete(old.user, create.id)])
-            self._core.reply(client, tag, No(reason=reason))
+        def fail(reason: Reason, now: float, why: str = "") -> None:
+            if next(self._core.rows.messages(create.id), None) is None:
+                self._core.do([self._delete(old.user, create.id)])
+            # Else somebody has saved a message there: of two mailboxes of one name one is made (doubles.py).
+            self._core.reply(client, tag, No(reason=reason, why=why))
 
         self._saving.tasks.add({old.guid, create.id}, run, fail, now)
 
-    def _move(self, client: str, tag: str, old: str, new: str, token: Token, now: float) -> None:
-        box = self._core.rows.box(old)
-        assert box is not None
-        rows = sorted(self._core.rows.messages(old), key=lambda row: (not row.uid, row.uid))
-        ops: list[Op] = [*_copies(box, Box(new, True), rows, token), *_flags(box.user, Box(new, True), rows)]
+    def _move(self, client: str, tag: str, old: str, new: str, token: Token, now: float) -> str:
+        """Why it cannot be done, "" if it is."""
+        box, to = self._core.rows.box(old), self._core.rows.box(new)
+        assert box is not None and to is not None
+        if not is_whole(self._core, box):
+            return WHY_NOT_WHOLE
+        # Where it was shown before the masterships came, somebody may have saved a message, and have copied one.
+        lacking = (row for row in self._core.rows.messages(old) if self._core.rows.message(new, row.guid) is None)
+        rows = sorted(lacking, key=lambda row: (not row.uid, row.uid))
+        uids = self._saving.mastering.some_uids(to, token, len(rows))
+        if len(uids) < len(rows):
+            return WHY_NO_UID
+        ops: list[Op] = [*copies(box, to, rows, uids, token), *_flags(box.user, Box(new, True), rows)]
         if box.subscribed:
             ops.append(Subscribe(user=box.user, box=Box(new, True), stamp=self._core.journal.next_stamp(box.user)))
         ops.append(self._delete(box.user, old))
         done = self._core.do(ops, tag=self._saving.acks.ask_tag(tag))
-        self._saving.order(new).passed(len(rows))
+        if uids:
+            self._saving.order(new).passed(uids[-1])
         self._saving.acks.wait(client, tag, done[-1].at, Ok(at=done[-1].at), now)
+        return ""
 
     def _delete(self, user: str, box: str) -> Delete:
         journal = self._core.journal
         return Delete(user=user, box=Box(box, True), stamp=journal.next_stamp(user), known=journal.vector())
-
-
-def _copies(box: BoxRow, to: Box, rows: list[MessageRow], token: Token) -> Iterator[Copy]:
-    """All with UIDs from 1 on. Without flags: messages with other flags stand between those that have the same."""
-    last = 0
-    for part in portions(rows):
-        guids = tuple(row.guid for row in part)
-        first, last = last + 1, last + len(guids)
-        uids = ((first, last),)
-        yield Copy(user=box.user, box=by_guid(box), to=to, touids=uids, guids=guids, token=token)
 
 
 def _flags(user: str, to: Box, rows: list[MessageRow]) -> Iterator[Store]:

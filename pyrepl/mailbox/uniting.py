@@ -12,7 +12,7 @@ Not here: who may have masterships (tasks.py), and what is in Maildirs already (
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final, NamedTuple, TypeAlias, final
 
 from pyrepl.mailbox.answers import No, Ok, Reason
@@ -23,7 +23,7 @@ from pyrepl.mailbox.mastering import Mastering
 from pyrepl.mailbox.portions import portions
 from pyrepl.mailbox.rows import BoxRow, MessageRow
 from pyrepl.mailbox.saving import Saving
-from pyrepl.mailbox.uids import NO_UID, WHY_NO_UID
+from pyrepl.mailbox.uids import WHY_NO_UID
 from pyrepl.mailbox.verbs import Command, Copy, Delete, Op, Store, Subscribe
 from pyrepl.mailbox.words import APART, INBOX, Token, ranges
 
@@ -117,7 +117,7 @@ class Uniting:
         if pair not in self.doubles(stays.user, made_so=made_so):
             # Somebody else did something about it meanwhile.
             return None
-        if not self._is_whole(goes):
+        if not is_whole(self._core, goes):
             return No(reason=Reason.FAILED, why=WHY_NOT_WHOLE)
         ops = self._ops(stays, goes, tokens[stays.guid])
         if ops is None:
@@ -126,28 +126,14 @@ class Uniting:
         self._core.note("united", f"{stays.user} {stays.name}")
         return None
 
-    def _is_whole(self, box: BoxRow) -> bool:
-        """Has every op come that brought its messages? Those of a message that came by state may come later; until
-        then the DELETE could not speak of it, and the mailbox would go on living."""
-        held = self._core.causal.held
-        return all(held.get(dot.origin, 0) >= dot.seq for row in self._core.rows.messages(box.guid) for dot in row.dots)
-
     def _ops(self, stays: BoxRow, goes: BoxRow, token: Token) -> list[Op] | None:
         """None if there are not UIDs enough."""
         core = self._core
         lacking, added = _compared(core.rows.messages(stays.guid), core.rows.messages(goes.guid))
-        uid = self._mastering.first_uid(stays, token)
-        if uid + len(lacking) > NO_UID:
+        uids = self._mastering.some_uids(stays, token, len(lacking))
+        if len(uids) < len(lacking):
             return None
-        ops: list[Op] = []
-        for part in portions(lacking):
-            uids = range(uid, uid := uid + len(part))
-            guids = tuple(row.guid for row in part)
-            ops.append(
-                Copy(
-                    user=goes.user, box=by_guid(goes), to=by_guid(stays), touids=ranges(uids), guids=guids, token=token
-                )
-            )
+        ops: list[Op] = [*copies(goes, stays, lacking, uids, token)]
         ops += [
             Store(user=stays.user, box=by_guid(stays), guids=tuple(part), add=flags)
             for flags, named in sorted(added.items())
@@ -159,8 +145,26 @@ class Uniting:
         stamp = core.journal.next_stamp(goes.user)
         ops.append(Delete(user=goes.user, box=by_guid(goes), stamp=stamp, known=core.journal.vector()))
         if lacking:
-            self._saving.order(stays.guid).passed(uid - 1)
+            self._saving.order(stays.guid).passed(uids[-1])
         return ops
+
+
+def is_whole(core: Core, box: BoxRow) -> bool:
+    """Has every op come that brought a mailbox's messages? Those of a message that came by state may come later; until
+    then a DELETE could not speak of it, and the mailbox would go on living."""
+    held = core.causal.held
+    return all(held.get(dot.origin, 0) >= dot.seq for row in core.rows.messages(box.guid) for dot in row.dots)
+
+
+def copies(box: BoxRow, to: BoxRow, rows: Sequence[MessageRow], uids: Sequence[int], token: Token) -> Iterator[Copy]:
+    """Messages under these UIDs, ascending, in another mailbox. Without flags: such with other flags stand between
+    those that have the same."""
+    place = 0
+    for part in portions(rows):
+        guids = tuple(row.guid for row in part)
+        to_uids = ranges(uids[place : place + len(part)])
+        yield Copy(user=box.user, box=by_guid(box), to=by_guid(to), touids=to_uids, guids=guids, token=token)
+        place += len(part)
 
 
 def _key(row: MessageRow) -> _Key:

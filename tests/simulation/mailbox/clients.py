@@ -141,15 +141,18 @@ class Client:
     # Asking
 
     def say(self, command: Command, then: Any = None, text: str = "", *, waits: bool = True) -> None:
-        tag = "*"
-        if then is not None:
-            self.tags += 1
-            tag = f"t{self.tags}"
-            self.then[tag] = then
-            if waits:
-                self.waits_for, self.since = tag, self.world.now
-                self.patience_s = LOCK_S + 0.1 if isinstance(command, Lock) else MOST_S
+        patience_s = (LOCK_S + 0.1 if isinstance(command, Lock) else MOST_S) if waits else 0.0
+        tag = "*" if then is None else self._await(then, patience_s)
         self.world.call(self.host, lambda node, now: node.hear_mail(self.name, tag, command, text, now))
+
+    def _await(self, then: Any, patience_s: float) -> str:
+        """The tag of a question; whose answer is waited for so long, and 0.0: nobody waits for it."""
+        self.tags += 1
+        tag = f"t{self.tags}"
+        self.then[tag] = then
+        if patience_s:
+            self.waits_for, self.since, self.patience_s = tag, self.world.now, patience_s
+        return tag
 
     def hear(self, reply: Reply) -> None:
         if reply.tag == self.waits_for:
@@ -207,6 +210,20 @@ class Client:
             box, uid = rng.choice(ahead)
             self.say(Store(user=USER, box=Box(box.guid, True), uids=((uid, uid),), add=("ahead",)))
         return bool(ahead)
+
+    def renew(self, rng: random.Random) -> None:
+        """An operator gives a mailbox a new UIDVALIDITY."""
+        node = self.world.hosts[self.host].node
+        boxes = [] if node is None or not self.may_act() else self._boxes(node)
+        if boxes:
+            box, tag = rng.choice(boxes), self._await(lambda answer: self._renewed(answer), MOST_S)
+            self.world.call(self.host, lambda node, now: node.renew(self.name, tag, box, now))
+
+    def _renewed(self, answer: Command) -> None:
+        self._copied(answer, "renew")
+        if isinstance(answer, Ok) and answer.at is not None:
+            made = self.world.watch.transaction(answer.at)
+            self.books.copied |= {where for op in made if isinstance(op, Copy) for where in touched(op)}
 
     def act(self) -> None:
         """The next thing that a mail process might do."""

@@ -27,6 +27,8 @@ CLASHES = 0.4
 """Where GUIDs clash, so many of the messages that are saved have the GUID of one that was saved before."""
 DISKS = 0.15
 """Of those in which something breaks, the histories in which a node loses its disk."""
+RENEWALS = 0.1
+"""Of all histories, those in which an operator gives mailboxes another UIDVALIDITY."""
 FAILING = 0.3
 """Of those beside Dovecots in which something breaks, the histories in which a keeper dies with its node."""
 ECHOES = 0.05
@@ -84,6 +86,9 @@ class History:
             self.books.twins = twins
         if clashes:
             self.books.do_clash, self.books.often = True, CLASHES
+        self.renewals = random.Random(f"renewals {seed}")
+        # A COPY does not say of which of two mails of one GUID it is.
+        self.renews = not clashes and self.renewals.random() < RENEWALS
         self.clients: dict[str, Client] = {}
         for host in self.world.members.keepers:
             stores = None
@@ -135,6 +140,8 @@ class History:
     def _happen(self) -> None:
         if self.rotten and self.rots.random() < 0.05:
             self._rot()
+        if self.renews and self.renewals.random() < 0.02:
+            self.renewals.choice(self.actors).renew(self.renewals)
         if not self.calm and self.rng.random() < 0.04:
             self._break()
         elif not self.calm and self.rng.random() < 0.04:

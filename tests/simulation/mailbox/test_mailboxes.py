@@ -76,6 +76,7 @@ MUST_HAPPEN = {
     "lock",
     "mastership_lost",
     "race",
+    "renew OK",
     "resync_by_state_done",
     "roamed",
     "single_copy",
