@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import pytest
 
@@ -19,7 +19,7 @@ from pyrepl.mailbox.modseqs import Landing
 from pyrepl.mailbox.order import SaveOrder
 from pyrepl.mailbox.pulling import Pulling
 from pyrepl.mailbox.refusals import MOST_IN_OP
-from pyrepl.mailbox.rows import UNPLACED
+from pyrepl.mailbox.rows import UNPLACED, ClusterRow
 from pyrepl.mailbox.saving import Saving
 from pyrepl.mailbox.tracker import Tracker
 from pyrepl.mailbox.uids import UidBlocks
@@ -27,10 +27,19 @@ from pyrepl.mailbox.verbs import Copy, Expunge, Op, RootPing, Store
 from pyrepl.mailbox.words import Dot, Register, Stamp, Token, ranges, walk
 from tests.simulation.mailbox.dovecot import Dovecot
 from tests.simulation.mailbox.gated_store import GatedStore
+from tests.simulation.mailbox.memory_rows import MemoryRows
 from tests.simulation.mailbox.model_keeper import ModelKeeper
 from tests.simulation.mailbox.world import World
 
 MOMENT_S: Final = 0.02
+
+
+class Bug(NamedTuple):
+    """What plants it, the invariant that it breaks, and a seed that finds it so, with which a search begins."""
+
+    plant: Callable[[pytest.MonkeyPatch], None]
+    breaks: str
+    seed: int
 
 
 def _held_ignored(patch: pytest.MonkeyPatch) -> None:
@@ -45,13 +54,22 @@ def _after_ignored(patch: pytest.MonkeyPatch) -> None:
 
 
 def _vote_not_on_disk(patch: pytest.MonkeyPatch) -> None:
-    """A vote is forgotten by a restart."""
-    made = root.Root.__init__
+    """A vote is forgotten when its node is killed."""
+    put, crash = MemoryRows.put_cluster, World.crash
+    before: dict[int, ClusterRow] = {}
 
-    def forgetful(self: Any, name: Any, members: Any, row: Any, now: Any, options: Any) -> None:
-        made(self, name, members, row._replace(voted="", epoch=max(0, row.epoch - 1), root=""), now, options)
+    def put_cluster(self: MemoryRows, row: ClusterRow) -> None:
+        if (row.epoch, row.voted) != self.cluster()[:1] + self.cluster()[2:3]:
+            before[id(self)] = self.cluster()
+        put(self, row)
 
-    patch.setattr(root.Root, "__init__", forgetful)
+    def forgetful(self: World, name: str) -> None:
+        crash(self, name)
+        rows = self.hosts[name].rows
+        rows._cluster["row"] = before.pop(id(rows), rows.cluster())
+
+    patch.setattr(MemoryRows, "put_cluster", put_cluster)
+    patch.setattr(World, "crash", forgetful)
 
 
 def _last_writer_by_arrival(patch: pytest.MonkeyPatch) -> None:
@@ -347,41 +365,41 @@ def _block_left(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Gates, "_has_left_block", lambda self, gate: False)
 
 
-BUGS: Final[dict[str, Callable[[pytest.MonkeyPatch], None]]] = {
-    "a change that crosses another keeps its modseq": _crossing_not_told,
-    "a stale ping renews a lease": _stale_ping,
-    "acknowledged in part": _acks_of_a_part,
-    "after= ignored": _after_ignored,
-    "ahead forgotten": _ahead_forgotten,
-    "condition of one flag": _condition_of_one_flag,
-    "condition without the mastership": _condition_anywhere,
-    "copies spared": _copies_spared,
-    "copy lost": _copy_lost,
-    "deps without the own lock": _without_own_lock,
-    "damage found and not mended": _never_mended,
-    "epochs not heard": _epochs_not_heard,
-    "expunge by UID alone": _expunge_by_uid,
-    "gap forgotten": _gap_forgotten,
-    "give before saves": _give_before_saves,
-    "held= ignored": _held_ignored,
-    "jump too far": _jump_too_far,
-    "lease from receipt": _lease_from_receipt,
-    "last writer by arrival": _last_writer_by_arrival,
-    "last writer by time": _last_writer_by_time,
-    "renumber below uidnext": _renumber_below,
-    "seq reused": _seq_reused,
-    "takeover without its gap": _takeover_without_gap,
-    "term not compared": _term_not_compared,
-    "their vector ignored": _their_vector_ignored,
-    "transaction torn": _torn,
-    "uid of a twin not passed": _twin_not_passed,
-    "vote not on disk": _vote_not_on_disk,
+BUGS: Final[dict[str, Bug]] = {
+    "a change that crosses another keeps its modseq": Bug(_crossing_not_told, "I8", 34),
+    "a stale ping renews a lease": Bug(_stale_ping, "I6", 80),
+    "acknowledged in part": Bug(_acks_of_a_part, "I12", 35),
+    "after= ignored": Bug(_after_ignored, "I5", 2),
+    "ahead forgotten": Bug(_ahead_forgotten, "7.1", 325),
+    "condition of one flag": Bug(_condition_of_one_flag, "I14", 0),
+    "condition without the mastership": Bug(_condition_anywhere, "I14", 0),
+    "copies spared": Bug(_copies_spared, "I4", 1),
+    "copy lost": Bug(_copy_lost, "I3", 11),
+    "deps without the own lock": Bug(_without_own_lock, "I10", 0),
+    "damage found and not mended": Bug(_never_mended, "I3", 1),
+    "epochs not heard": Bug(_epochs_not_heard, "I6", 1000333),
+    "expunge by UID alone": Bug(_expunge_by_uid, "I5", 8),
+    "gap forgotten": Bug(_gap_forgotten, "I1", 1),
+    "give before saves": Bug(_give_before_saves, "I1", 0),
+    "held= ignored": Bug(_held_ignored, "I1", 8),
+    "jump too far": Bug(_jump_too_far, "I5", 14),
+    "lease from receipt": Bug(_lease_from_receipt, "I6", 884),
+    "last writer by arrival": Bug(_last_writer_by_arrival, "I5", 1),
+    "last writer by time": Bug(_last_writer_by_time, "7.1", 0),
+    "renumber below uidnext": Bug(_renumber_below, "I2", 1),
+    "seq reused": Bug(_seq_reused, "I5", 2),
+    "takeover without its gap": Bug(_takeover_without_gap, "I1", 8),
+    "term not compared": Bug(_term_not_compared, "I6", 5),
+    "their vector ignored": Bug(_their_vector_ignored, "I5", 14),
+    "transaction torn": Bug(_torn, "I15", 0),
+    "uid of a twin not passed": Bug(_twin_not_passed, "I10", 27),
+    "vote not on disk": Bug(_vote_not_on_disk, "I6", 1),
 }
-"""Name -> what plants it."""
-BESIDE_DOVECOTS: Final[dict[str, Callable[[pytest.MonkeyPatch], None]]] = {
-    "daemon killed without a keeper": _no_keeper,
-    "gate opened for a store": _gate_opened_for_store,
-    "left in the block of another": _block_left,
-    "made with an open gate": _made_with_an_open_gate,
+"""By name."""
+BESIDE_DOVECOTS: Final[dict[str, Bug]] = {
+    "daemon killed without a keeper": Bug(_no_keeper, "I1", 0),
+    "gate opened for a store": Bug(_gate_opened_for_store, "I1", 0),
+    "left in the block of another": Bug(_block_left, "I1", 515),
+    "made with an open gate": Bug(_made_with_an_open_gate, "I1", 73),
 }
 """As BUGS; they need a Dovecot beside each node to be found."""

@@ -1,7 +1,8 @@
 """A planted bug, against the modules as they are written: `python -m tests.simulation.mailbox.planted NAME`.
 
 Bugs are planted by patches, which what mypyc compiled does not take. So a process of its own loads the sources of
-`pyrepl.mailbox`, whichever form is installed; both forms do the same. Its status is 0 if the bug is found, 1 if not.
+`pyrepl.mailbox`, whichever form is installed; both forms do the same. Its status is 0 if the bug is found, 1 if not: it
+is when the invariant is violated that it breaks.
 """
 
 from __future__ import annotations
@@ -17,16 +18,6 @@ from typing import Final
 
 ROOM: Final = "pyrepl.mailbox"
 MOST_SEEDS: Final = 1000
-FOUND_BY: Final = {
-    "a stale ping renews a lease": 80,
-    "ahead forgotten": 325,
-    "epochs not heard": 1000333,
-    "lease from receipt": 884,
-    "left in the block of another": 515,
-    "made with an open gate": 73,
-    "uid of a twin not passed": 27,
-}
-"""Bugs that take many seeds to be found -> one that found it: a run begins with that one."""
 
 
 class AsWritten(MetaPathFinder):
@@ -51,15 +42,18 @@ def main(name: str) -> int:
 
     from tests.simulation.mailbox.bugs import BESIDE_DOVECOTS, BUGS
     from tests.simulation.mailbox.history import run
+    from tests.simulation.mailbox.violation import Violation
 
     with pytest.MonkeyPatch.context() as patch:
-        (BUGS | BESIDE_DOVECOTS)[name](patch)
-        for seed in (FOUND_BY.get(name, 0), *range(MOST_SEEDS)):
+        bug = (BUGS | BESIDE_DOVECOTS)[name]
+        bug.plant(patch)
+        for seed in (bug.seed, *range(MOST_SEEDS)):
             try:
                 run(seed, gates=name in BESIDE_DOVECOTS)
-            except AssertionError as error:
-                print(f"seed {seed}: {error}")
-                return 0
+            except Violation as error:
+                if error.name == bug.breaks:
+                    print(f"seed {seed}: {error}")
+                    return 0
     return 1
 
 

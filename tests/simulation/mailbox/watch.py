@@ -19,12 +19,16 @@ MOST: int = 10_000
 
 
 class Made(NamedTuple):
-    """When an op was made, and what its origin was then."""
+    """When an op was made, and what its origin was then, and had applied, by op or by state."""
 
     at: float
     epoch: int
     has_lease: bool
     op: Op
+    known: dict[str, int]
+
+    def knew(self, dot: Dot) -> bool:
+        return self.known.get(dot.origin, 0) >= dot.seq
 
 
 class Expunged(NamedTuple):
@@ -59,6 +63,8 @@ class Watch:
         """No Dovecot gives out UIDs while its node and the keeper of its gates are dead."""
         self.made: dict[Dot, Made] = {}
         self.expunges: dict[Dot, Expunged] = {}
+        self._conditions: dict[tuple[str, str], list[Dot]] = {}
+        """(mailbox, GUID) -> STOREs unchangedsince that were answered OK."""
         self.flagged: dict[tuple[str, str], dict[str, list[Flagged]]] = {}
         """(mailbox, GUID) -> flag -> the STOREs that changed it."""
         self._brought: Counter[tuple[str, str]] = Counter()
@@ -79,11 +85,13 @@ class Watch:
         seen = self._seen.get(origin, 0)
         new = rows.ops_made(origin, seen)
         self._seen[origin] = seen + len(new)
+        known = rows.held()
+        known |= {other: max(seq, known.get(other, 0)) for other, seq in rows.ahead().items()}
         for op in new:
             assert op.at is not None
             if isinstance(op, Save | Copy):
                 self._brought.update(touched(op))
-            self.made[op.at] = Made(real, node.mastering.root.epoch, node.mastering.root.has_lease(now), op)
+            self.made[op.at] = Made(real, node.mastering.root.epoch, node.mastering.root.has_lease(now), op, known)
             if isinstance(op, Delete):
                 self.deletes.append(op)
             elif isinstance(op, Expunge):
@@ -159,6 +167,17 @@ class Watch:
             beyond = [each for each in before if (each.modseq or 0) > since and not isinstance(each, Expunge)]
             if beyond:
                 raise Violation("I14", f"{op} was made behind {beyond}, which are beyond {since}")
+            for other in self._conditions.setdefault(where, []):
+                self._check_conditions(at, other)
+            self._conditions[where].append(at)
+
+    def _check_conditions(self, at: Dot, other: Dot) -> None:
+        """Of two that were compared under masterships of one root, the later one knew of the one before (M10)."""
+        one, two = self.made[at], self.made.get(other)
+        if two is None or one.epoch != two.epoch or not (one.has_lease and two.has_lease):
+            return
+        if not one.knew(other) and not two.knew(at):
+            raise Violation("I14", f"{one.op} and {two.op} were made, and neither knew of the other")
 
     def check_expunged(self, rows: MemoryRows, *, do_clash: bool) -> None:
         """What is there was brought by SAVEs or COPYs that no EXPUNGE knew of (I4). Of two mails of one GUID an EXPUNGE
@@ -172,12 +191,14 @@ class Watch:
 
     def check_flags(self, row: MessageRow) -> None:
         """Of a flag that change stands of which nobody knew who made another one (7.1). A message that came several
-        times has the flags with which it came last."""
+        times has the flags with which it came last; and of a change that was lost with a disk nobody can say whether
+        others had heard of it, as FLAGS or by state."""
         where = row.box, row.guid
         if self._brought[where] > 1:
             return
-        for flag, all_made in self.flagged.get(where, {}).items():
-            made = [each for each in all_made if each.at in self.made]
+        for flag, made in self.flagged.get(where, {}).items():
+            if not all(each.at in self.made for each in made):
+                continue
             known = {at for each in made for at in each.known}
             last = [each for each in made if each.at not in known]
             if last and all(each.is_set != (flag in row.set_flags()) for each in last):
