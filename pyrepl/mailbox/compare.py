@@ -72,13 +72,15 @@ class FoundBox(NamedTuple):
 
 class Difference(NamedTuple):
     """Ops that make the rows what the files are, to be done in this order. `missing`: messages that may have been
-    expunged, and are too many to believe it. `late`: new messages that wait until more is told of them, or of one with
-    a lower UID, since they are told to others in the order of their UIDs."""
+    expunged, and are too many to believe it. `again`: so many messages have a higher UID than their rows say. `late`:
+    new messages that wait until more is told of them, or of one with a lower UID, since they are told to others in the
+    order of their UIDs."""
 
     expunges: list[Expunge]
     saves: list[Save]
     stores: list[Store]
     missing: int
+    again: int
     late: frozenset[str]
 
 
@@ -121,6 +123,7 @@ def difference(
             for part in portions(guids)
         ],
         missing,
+        len(again),
         late,
     )
 

@@ -1,14 +1,23 @@
-"""What a Dovecot may show in a mailbox, and other nodes cannot have: it is told to an operator.
+"""What a Dovecot may show in a mailbox, and other nodes cannot have, or not at once: it is told to an operator.
 
 Not here: what is done with the rest of what was found (gates.py), and what a look finds (the daemon's).
 """
 
 from __future__ import annotations
 
-from pyrepl.mailbox.compare import FoundBox
+from pyrepl.mailbox.compare import Difference, FoundBox
 from pyrepl.mailbox.core import Core
 from pyrepl.mailbox.gate_states import Gate
 from pyrepl.mailbox.rows import BoxRow
+
+
+def tell_differences(core: Core, gate: Gate, box: BoxRow, differs: Difference) -> None:
+    """Missing messages that do not count as expunged, once for each number of them, and messages with new UIDs."""
+    if differs.missing and differs.missing != gate.missing:
+        core.note("expunge_guard", f"{box.user} {box.name} {differs.missing}")
+    gate.missing = differs.missing
+    if differs.again:
+        core.note("uids_anew", f"{box.user} {box.name} {differs.again}")
 
 
 def tell_odd(core: Core, gate: Gate, box: BoxRow, found: FoundBox) -> None:

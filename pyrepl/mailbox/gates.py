@@ -33,10 +33,10 @@ from typing import Final, final
 
 from pyrepl.mailbox.boxes import is_visible, view
 from pyrepl.mailbox.codec import UNTAGGED
-from pyrepl.mailbox.compare import Difference, FoundBox, difference
+from pyrepl.mailbox.compare import FoundBox, difference
 from pyrepl.mailbox.core import Core
 from pyrepl.mailbox.gate_awaited import Awaited
-from pyrepl.mailbox.gate_oddities import tell_odd
+from pyrepl.mailbox.gate_oddities import tell_differences, tell_odd
 from pyrepl.mailbox.gate_states import (
     BEFORE_SHUT,
     HELD_S,
@@ -524,7 +524,7 @@ class Gates:
         gate.is_compared = not (awaited or differs.missing or found.untold or differs.late)
         if not differs.late:
             self.allowed.discard(box.guid)
-        self._warn(gate, box, differs)
+        tell_differences(self._core, gate, box, differs)
         tell_odd(self._core, gate, box, found)
         refused = partial(self._core.refused, box.user, box.name)
         self._core.do(sayable(differs.expunges, refused))
@@ -542,8 +542,3 @@ class Gates:
         now = self._core.rows.box(box.guid)
         if now is not None and next_uid > self._core.merger.least_uid(now):
             self._core.pass_uids(now, next_uid - 1)
-
-    def _warn(self, gate: Gate, box: BoxRow, differs: Difference) -> None:
-        if differs.missing and differs.missing != gate.missing:
-            self._core.note("expunge_guard", f"{box.user} {box.name} {differs.missing}")
-        gate.missing = differs.missing

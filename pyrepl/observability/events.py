@@ -1709,6 +1709,17 @@ class MailboxExpungeGuard(MailboxNotice):
 
 
 @final
+class MailboxUidsAnew(MailboxNotice):
+    LEVEL: ClassVar[Level] = Level.WARNING
+    TEXT: ClassVar[str] = (
+        "Mailboxes: uids_anew {about}: so many messages have another UID in dovecot-uidlist than this node knows, as if"
+        " their lines had been lost: a list that was cut in half, removed or put back. No mail is lost; clients on all"
+        " nodes load these messages again"
+    )
+    TO_DO: ClassVar[str] = "Look at the disk of the Maildirs, and whether anything but Dovecot and pyrepl writes there"
+
+
+@final
 class MailboxFlagsDiffer(MailboxNotice):
     LEVEL: ClassVar[Level] = Level.WARNING
     TEXT: ClassVar[str] = (
@@ -1851,8 +1862,14 @@ class MailboxUnknown(MailboxNotice):
 @final
 class MailboxMailMissing(MailboxNotice):
     LEVEL: ClassVar[Level] = Level.WARNING
-    TEXT: ClassVar[str] = "Mailboxes: mail_missing {about}: so many messages are missing from the Maildir"
-    TO_DO: ClassVar[str] = "Put their files back; without mailbox-gate on nothing else is done about it"
+    TEXT: ClassVar[str] = (
+        "Mailboxes: mail_missing {about}: so many messages are missing from the Maildir, or have no line in its"
+        " dovecot-uidlist"
+    )
+    TO_DO: ClassVar[str] = (
+        "Put their files back, or the list; without mailbox-gate on nothing else is done about it, and with it a message"
+        " without a file counts as expunged"
+    )
 
 
 @final

@@ -132,7 +132,7 @@ def test_a_list_that_is_cut_in_half(lab: Lab) -> None:
     mail.check()
     restart(cluster, "b")
     missing = len(before) - left.count(b"\n") + 1
-    cluster.nodes["b"].wait_log(f"mail_missing {USER} INBOX {missing}: so many messages are missing from the Maildir.")
+    cluster.nodes["b"].wait_log(f"mail_missing {USER} INBOX {missing}: so many messages are missing from the Maildir,")
     assert "Put their files back" in cluster.nodes["b"].log()
     assert before.keys() < cluster.view("a").keys(), "nothing is expunged where it is"
     added = path.read_bytes().rpartition(b"\n10 :")[2]

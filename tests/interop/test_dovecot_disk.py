@@ -260,6 +260,7 @@ def test_a_list_that_is_cut_in_half_while_the_gate_is_shut(lab: Lab) -> None:
         append(pair.imap("a"), text(20))
         found = wait_same(pair, 13)
         check_same(before, found)
+        pair.cluster.nodes["b"].wait_log(f"uids_anew alice INBOX {12 - left}: so many messages have another UID")
         go_on(pair, found)
 
 
@@ -273,6 +274,7 @@ def test_a_list_that_is_cut_in_half_while_the_daemon_is_off(lab: Lab) -> None:
         pair.start("b")
         found = wait_same(pair, 13)
         check_same(before, found)
+        pair.cluster.nodes["b"].wait_log(f"mail_missing alice INBOX {12 - left}: ")
         go_on(pair, found)
 
 

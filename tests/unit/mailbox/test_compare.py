@@ -119,7 +119,10 @@ def test_a_keyword_that_no_file_can_show_was_not_removed() -> None:
 
 
 def test_a_message_under_a_higher_uid_went_and_came() -> None:
-    expunge, save = Rig(1).ops(as_found(5, guid="G1", text=TEXT))
+    rig = Rig(2)
+    found = as_found(2), as_found(5, guid="G1", text=TEXT)
+    assert difference(rig.core.rows, rig.box, FoundBox(found), TOKEN, 100).again == 1
+    expunge, save = rig.ops(*found)
     assert isinstance(expunge, Expunge) and expunge.guids == ("G1",)
     assert isinstance(save, Save) and (save.uid, save.guid) == (5, "G1")
 

@@ -31,3 +31,15 @@ def test_what_no_op_can_say_is_refused_and_the_rest_is_told() -> None:
     rig.found = FoundBox(found)
     rig.see(RELEASED)
     assert rig.messages() == {2: "G2"} and [note.name for note in rig.notices] == ["change_unsayable"]
+
+
+def test_new_uids_of_old_messages_are_told() -> None:
+    rig = Rig()
+    rig.see(READS)
+    rig.found = mail(1, 2)
+    rig.see(RELEASED)
+    rig.notices.clear()
+    rig.found = FoundBox((Found(2, "G2", frozenset(), TEXT), Found(3, "G1", frozenset(), TEXT)))
+    rig.see(RELEASED)
+    rig.see(RELEASED)
+    assert rig.notices == [Notice("uids_anew", "alice INBOX 1")] and rig.messages() == {2: "G2", 3: "G1"}
