@@ -5,7 +5,7 @@ every work that follows from the rows is done. Flags are compared with the row a
 that came from elsewhere is in both.
 
 An absence may be an accident: when more than `guard` messages and more than half of a mailbox are missing, none of them
-is taken for expunged until an operator says so.
+is taken for expunged until all are back or an operator says so, however much new mail comes meanwhile.
 
 Not here: when it is compared (gates.py), and how ops are applied (merging.py).
 """
@@ -92,10 +92,12 @@ def difference(
     guard: int,
     awaited: Collection[str] = (),
     doubts: Mapping[str, Change] = NO_DOUBTS,
+    *,
+    is_guarded: bool = False,
 ) -> Difference:
-    """`token`: under which Dovecot gave out the UIDs that are new. `guard`: so many may be missing at once. `awaited`:
-    messages whose ops are to come again, or whose texts are on their way: none of them is compared. `doubts`: nor are
-    these flags of messages (doubts.py)."""
+    """`token`: under which Dovecot gave out the UIDs that are new. `guard`: so many may be missing at once;
+    `is_guarded`: none, as there were more when it was looked last. `awaited`: messages whose ops are to come again, or
+    whose texts are on their way: none of them is compared. `doubts`: nor are these flags of messages (doubts.py)."""
     there = {each.guid: each for each in found.messages if each.guid not in awaited}
     unclear = {*found.untold, *awaited, *found.unread}
     known = {guid: row for guid, row in _known(rows, box, found).items() if guid not in unclear}
@@ -105,7 +107,7 @@ def difference(
     known = {guid: row for guid, row in known.items() if guid not in late}
     again = [row for row in known.values() if row.guid in there and UNPLACED < row.uid < there[row.guid].uid]
     gone = [row for row in known.values() if row.guid not in there and row.uid != UNPLACED]
-    missing = len(gone) if len(gone) > guard and 2 * len(gone) > len(known) else 0
+    missing = len(gone) if is_guarded or (len(gone) > guard and 2 * len(gone) > len(known)) else 0
     changes: dict[Change, list[str]] = {}
     for each in there.values():
         row = known.get(each.guid)

@@ -519,7 +519,9 @@ class Gates:
         token_found = token or Token(self._mastering.root.epoch, APART)
         awaited, doubts = self._awaited.compare(box.guid), self._core.doubts
         doubts.review(box.guid, ((each.guid, each.flags) for each in found.messages))
-        differs = difference(self._core.rows, box, found, token_found, guard, awaited, doubts.of(box.guid))
+        is_guarded = gate.missing > 0 and box.guid not in self.allowed
+        doubt = doubts.of(box.guid)
+        differs = difference(self._core.rows, box, found, token_found, guard, awaited, doubt, is_guarded=is_guarded)
         gate.wanted = differs.late
         gate.is_compared = not (awaited or differs.missing or found.untold or differs.late)
         if not differs.late:

@@ -1867,8 +1867,8 @@ class MailboxMailMissing(MailboxNotice):
         " dovecot-uidlist"
     )
     TO_DO: ClassVar[str] = (
-        "Put their files back, or the list; without mailbox-gate on nothing else is done about it, and with it a message"
-        " without a file counts as expunged"
+        "Put their files back, or the list; without mailbox-gate on nothing else is done about it, and with it a"
+        " message without a file counts as expunged"
     )
 
 

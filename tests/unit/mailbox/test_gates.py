@@ -262,6 +262,11 @@ def test_an_accident_expunges_nothing_until_it_is_allowed() -> None:
     rig.found = mail(1)
     rig.see(RELEASED)
     assert len(rig.messages()) == 5 and rig.notices[-1] == Notice("expunge_guard", "alice INBOX 4")
+    rig.found = mail(1, *range(6, 16))
+    rig.see(RELEASED)
+    assert len(rig.messages()) == 15, "nor when new mail has come, and less than half is missing"
+    rig.found = mail(1)
+    rig.see(RELEASED)
     rig.gates.allow(GUID, rig.now)
     rig.settle()
     assert rig.messages() == {1: "G1"}
