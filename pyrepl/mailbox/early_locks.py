@@ -79,9 +79,9 @@ class EarlyLocks:
 
     def next_deadline(self) -> float:
         """Infinity if nothing waits."""
-        return min(
-            (min(early.until, self._awaited[early.box].until) for early in self._locks.values()), default=float("inf")
-        )
+        if not self._locks:
+            return float("inf")
+        return min(min(early.until, self._awaited[early.box].until) for early in self._locks.values())
 
     def _all_told(self, now: float) -> _Awaited:
         told: dict[str, int] = {}
