@@ -97,7 +97,7 @@ test-pure: export PYREPL_PURE := 1
 test-pure: peers
 	$(MAKE) build
 	files=$$($(BIN)/python -m tests.forms) && \
-		$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m 'not matrix and not spark' $$files
+		$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $$files
 
 matrix: peers build
 	$(BIN)/python -m pytest -m matrix -n $(WORKERS) --dist worksteal

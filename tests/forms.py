@@ -4,10 +4,10 @@ On the compiled form all tests are run. A second run as the modules are written 
 compiled is at work, and nothing elsewhere: what is the same Python in both runs says the same twice. So a file is left
 out that imports no such module, whatever it imports by way of others, and starts no process, which might.
 
-Of the tests with processes there are the pairs and chains with real servers, and those in FOLDERS; not the faults and
-the other conversations, whose servers are slower without saying anything else. Tests that use Spark have a marker of
-their own (`spark`), by which `make test-pure` leaves them out: what is compiled there is `pyrepl.metrics.scan` alone,
-which is compared with a JSON reader line by line in both runs (test_scan.py, test_quicklines.py, test_part.py).
+Of the tests with processes there are the chains with real servers, in which a node stands between new ones and others,
+and those in FOLDERS; not the faults and the other conversations, whose servers are slower without saying anything else.
+Of the metrics there are the tests in SCAN alone, which compare what is compiled there line by line with a JSON reader:
+whatever starts Spark is run once.
 """
 
 from __future__ import annotations
@@ -21,7 +21,14 @@ from tests.house.imports import module_of, targets
 from tests.house.source import ROOT, python, shown
 
 FOLDERS: Final = ("tests/unit/", "tests/property/", "tests/scenario/", "tests/fuzz/", "tests/house/")
-PAIRS: Final = ("tests/interop/test_matrix.py", "tests/interop/test_chain.py")
+CHAINS: Final = ("tests/interop/test_chain.py",)
+METRICS: Final = (
+    "tests/unit/metrics/",
+    "tests/unit/analysis/",
+    "tests/unit/cli/metrics/",
+    "tests/property/test_metrics_",
+)
+SCAN: Final = tuple(f"tests/unit/metrics/test_{name}.py" for name in ("scan", "quicklines", "part"))
 
 DOORS: Final = frozenset({"subprocess", "importlib", "pkgutil", "runpy"})
 """Where one of these is imported by a test or a helper of tests, more may run than the imports name."""
@@ -73,11 +80,15 @@ def says_more_on_the_pure_form(module: str, imports: Imports, compiled: frozense
     return bool(reached & compiled) or any(imports.named(name) & DOORS for name in helpers)
 
 
+def _is_of_metrics(path: str) -> bool:
+    return path.startswith(METRICS) and path not in SCAN
+
+
 def chosen() -> list[str]:
     """The files of tests, as paths from the root."""
     imports, compiled = Imports(python("pyrepl", "cli", "bench", "tests")), kernels()
     tests = [path for path in python("tests") if path.name.startswith("test_")]
-    wanted = [path for path in tests if shown(path).startswith((*FOLDERS, *PAIRS))]
+    wanted = [path for path in tests if shown(path).startswith((*FOLDERS, *CHAINS)) and not _is_of_metrics(shown(path))]
     return [shown(path) for path in wanted if says_more_on_the_pure_form(module_of(path), imports, compiled)]
 
 
