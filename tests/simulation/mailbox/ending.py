@@ -45,7 +45,8 @@ class Ending:
         if self.calm and any(not self._is_of_twins(op) for op in renumbered):
             raise Violation("I16", "something was renumbered, and nothing broke")
         # Of what is gone nobody keeps the text, and a COPY that did not know of it wants it again.
-        gone = {guid for op in ops if isinstance(op, Expunge) for guid in op.guids}
+        deleted = {op.box.text for op in self.world.watch.deletes}
+        gone = {guid for op in ops for box, guid in touched(op) if isinstance(op, Expunge) or box in deleted}
         again = {guid for (*_, guid), count in self.world.texts_sent.items() if count > 1} - self.books.again - gone
         if self.calm and again and not self.books.do_clash:
             raise Violation("I16", f"texts were sent twice to the same node, and nothing broke: {again}")
