@@ -9,17 +9,15 @@ Not here: who may have masterships (tasks.py), and what becomes of the Maildir (
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Final, final
 
 from pyrepl.mailbox.answers import No, Ok, Reason
 from pyrepl.mailbox.core import Core
-from pyrepl.mailbox.portions import portions
 from pyrepl.mailbox.rows import BoxRow, MessageRow
 from pyrepl.mailbox.saving import Saving
 from pyrepl.mailbox.uids import WHY_NO_UID, next_uidvalidity
-from pyrepl.mailbox.uniting import WHY_NOT_WHOLE, copies, is_whole
-from pyrepl.mailbox.verbs import Create, Delete, Op, Store, Subscribe
+from pyrepl.mailbox.uniting import WHY_NOT_WHOLE, copies, is_whole, stores
+from pyrepl.mailbox.verbs import Create, Delete, Op, Subscribe
 from pyrepl.mailbox.words import APART, Box, Token
 
 
@@ -73,7 +71,7 @@ class Renewing:
         uids = self._saving.mastering.some_uids(to, token, len(rows))
         if len(uids) < len(rows):
             return WHY_NO_UID
-        ops: list[Op] = [*copies(box, to, rows, uids, token), *_flags(box.user, Box(new, True), rows)]
+        ops: list[Op] = [*copies(box, to, rows, uids, token), *stores(to, _flags(rows))]
         if box.subscribed:
             ops.append(Subscribe(user=box.user, box=Box(new, True), stamp=self._core.journal.next_stamp(box.user)))
         ops.append(self._delete(box.user, old))
@@ -88,11 +86,10 @@ class Renewing:
         return Delete(user=user, box=Box(box, True), stamp=journal.next_stamp(user), known=journal.vector())
 
 
-def _flags(user: str, to: Box, rows: list[MessageRow]) -> Iterator[Store]:
-    """What flags the messages had."""
+def _flags(rows: list[MessageRow]) -> dict[tuple[str, ...], list[str]]:
+    """What flags messages have that have any."""
     groups: dict[tuple[str, ...], list[str]] = {}
     for row in rows:
-        groups.setdefault(row.set_flags(), []).append(row.guid)
-    for flags, guids in sorted(groups.items()):
-        for part in portions(guids) if flags else ():
-            yield Store(user=user, box=to, guids=tuple(part), add=flags)
+        if flags := row.set_flags():
+            groups.setdefault(flags, []).append(row.guid)
+    return groups

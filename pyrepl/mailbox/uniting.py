@@ -12,7 +12,7 @@ Not here: who may have masterships (tasks.py), and what is in Maildirs already (
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple, TypeAlias, final
 
 from pyrepl.mailbox.answers import No, Ok, Reason
@@ -133,12 +133,7 @@ class Uniting:
         uids = self._mastering.some_uids(stays, token, len(lacking))
         if len(uids) < len(lacking):
             return None
-        ops: list[Op] = [*copies(goes, stays, lacking, uids, token)]
-        ops += [
-            Store(user=stays.user, box=by_guid(stays), guids=tuple(part), add=flags)
-            for flags, named in sorted(added.items())
-            for part in portions(named)
-        ]
+        ops: list[Op] = [*copies(goes, stays, lacking, uids, token), *stores(stays, added)]
         if goes.subscribed and not stays.subscribed:
             stamp = core.journal.next_stamp(stays.user)
             ops.append(Subscribe(user=stays.user, box=by_guid(stays), stamp=stamp))
@@ -165,6 +160,13 @@ def copies(box: BoxRow, to: BoxRow, rows: Sequence[MessageRow], uids: Sequence[i
         to_uids = ranges(uids[place : place + len(part)])
         yield Copy(user=box.user, box=by_guid(box), to=by_guid(to), touids=to_uids, guids=guids, token=token)
         place += len(part)
+
+
+def stores(box: BoxRow, added: Mapping[tuple[str, ...], Sequence[str]]) -> Iterator[Store]:
+    """`added`: flags -> the messages of a mailbox that get them."""
+    for flags, guids in sorted(added.items()):
+        for part in portions(guids):
+            yield Store(user=box.user, box=by_guid(box), guids=tuple(part), add=flags)
 
 
 def _key(row: MessageRow) -> _Key:

@@ -84,6 +84,8 @@ class Watch:
         origin = node.core.origin
         seen = self._seen.get(origin, 0)
         new = rows.ops_made(origin, seen)
+        if not new:
+            return
         self._seen[origin] = seen + len(new)
         known = rows.held()
         known |= {other: max(seq, known.get(other, 0)) for other, seq in rows.ahead().items()}
