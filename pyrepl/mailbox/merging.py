@@ -414,17 +414,17 @@ class Merger:
         have that of the one that went, which nodes where this one came later never gave it."""
         left = tuple(dot for dot in row.dots if dot not in set(kills))
         if left:
-            self.rows.put_message(row._replace(dots=left, uid=UNPLACED))
+            self.rows.put_message(row._replace(dots=left, uid=UNPLACED, modseq=max(row.modseq, modseq)))
             effects.unplaced.add(row.box)
             if row.uid != UNPLACED:
                 effects.works.append(MoveMessage(user, row.box, row.guid, UNPLACED, row.set_flags()))
             return
-        gone = self.rows.gone(row.box, row.guid)
-        dots = newest((*(gone.dots if gone else ()), *row.dots))
+        before = self.rows.gone(row.box, row.guid) or GoneRow(row.box, row.uid, row.guid, (), 0)
+        dots, highest = newest((*before.dots, *row.dots)), max(before.modseq, row.modseq, modseq)
         self._let_go(row.box, row.guid)
         self.going[row.box, row.guid] = row.sums
         self.rows.drop_message(row.box, row.guid)
-        self.rows.put_gone(GoneRow(row.box, row.uid, row.guid, dots, max(row.modseq, modseq), row.flags))
+        self.rows.put_gone(GoneRow(row.box, row.uid, row.guid, dots, highest, row.flags))
         effects.works.append(RemoveMessage(user, row.box, row.guid))
 
     def _modseqs(self, box: BoxRow, op: Modseqs) -> None:

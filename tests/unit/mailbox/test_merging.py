@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import permutations
 
 from pyrepl.mailbox.merging import Effects, Merger, Text
-from pyrepl.mailbox.rows import UNPLACED, BoxRow
+from pyrepl.mailbox.rows import UNPLACED, BoxRow, MessageRow
 from pyrepl.mailbox.store import AddMessage, MakeBox, MoveMessage, RemoveBox, RemoveMessage, RenameBox, Stored
 from pyrepl.mailbox.verbs import Copy, Create, Delete, Expunge, Modseqs, Op, Rename, Renumber, Save, Store
 from pyrepl.mailbox.words import Box, Dot, Stamp, Token
@@ -136,6 +136,7 @@ def test_a_twin_that_is_left_gets_a_uid_on_which_all_agree() -> None:
     rows, effects = merge(twin, first, expunge)
     [row] = rows.messages(GUID)
     assert (row.uid, row.dots, effects.unplaced) == (UNPLACED, (Dot("c", 1),), {GUID})
+    assert row.modseq >= 2, "what was told of it"
     [*_, moved] = effects.works
     assert isinstance(moved, MoveMessage) and moved.uid == UNPLACED
     move = Renumber(user="alice", box=BOX, to=((200, 200),), guids=("G1",), token=Token(3, 0), at=Dot("b", 2), modseq=3)
@@ -164,6 +165,16 @@ def test_m3_modseqs_of_expunged_messages_are_kept_and_raised() -> None:
     rows, _ = merge(save("G1", 1, Dot("a", 2)), expunge, raised)
     gone, box = rows.gone(GUID, "G1"), rows.box(GUID)
     assert gone is not None and gone.modseq == 9 and box is not None and box.highest == 9
+
+
+def test_m3_of_a_message_that_goes_a_second_time_the_higher_modseq_is_kept() -> None:
+    expunge = Expunge(user="alice", box=BOX, guids=("G1",), kills=(Dot("a", 2),), at=Dot("b", 1), modseq=9)
+    rows, _ = merge(save("G1", 1, Dot("a", 2)), expunge)
+    again, effects = MessageRow(GUID, "G1", 7, FIRST, (Dot("c", 1),), 4, 7, modseq=5), Effects()
+    rows.put_message(again)
+    Merger(rows, "x").kill("alice", again, again.dots, 6, effects)
+    gone = rows.gone(GUID, "G1")
+    assert gone is not None and (gone.uid, gone.modseq, gone.dots) == (7, 9, (Dot("a", 2), Dot("c", 1)))
 
 
 def test_m2_a_change_that_came_late_is_told_with_a_higher_modseq() -> None:
