@@ -29,7 +29,7 @@ from pyrepl.mailbox.root import Root, RootOptions
 from pyrepl.mailbox.root_states import RootState
 from pyrepl.mailbox.rows import BoxRow, ClusterRow
 from pyrepl.mailbox.sending import Counted
-from pyrepl.mailbox.tracker import Tracker, TrackerOptions
+from pyrepl.mailbox.tracker import ASK_AGAIN_S, Tracker, TrackerOptions
 from pyrepl.mailbox.tracker_states import Phase
 from pyrepl.mailbox.uids import MASTER, NO_UID, SHORT_UID, UidBlocks
 from pyrepl.mailbox.verbs import Command, Give, RootClear, RootSet, Take
@@ -38,6 +38,8 @@ from pyrepl.mailbox.words import APART, Token, node_of
 GIVE: Final = "g"
 AWAITED_S: Final = 30.0
 """So long after its start a node waits for ops that were half done before it: their origin's disk may be lost."""
+MOST_EARLY_TAKES: Final = 1000
+"""So many TAKEs of mailboxes that are not known yet are kept, inclusive."""
 
 
 class MasteringOptions(NamedTuple):
@@ -73,6 +75,8 @@ class Mastering:
         self.has_heard_all: Callable[[], bool] = lambda: True
         """Is nothing awaited of what was known here before data was lost?"""
         self._early: Final = EarlyLocks(core)
+        self._early_takes: Final[dict[Take, float]] = {}
+        """TAKEs that came before the CREATE of their mailbox, in their order -> until when they are kept."""
         self._told_clear = -1
         """The epoch for which we said that we are clear."""
         self._awaits_until: Final = now + AWAITED_S
@@ -189,6 +193,18 @@ class Mastering:
         if box is not None:
             self.know(box)
             self.tracker.take(box.guid, Want(take.wanted_by, take.hops), take.token, now)
+        elif len(self._early_takes) < MOST_EARLY_TAKES:
+            # The CREATE is sent when it is committed where it was made, the TAKE at once. Who wants the mailbox says it
+            # again after a while, and others would be served meanwhile.
+            self._early_takes[take] = now + ASK_AGAIN_S
+
+    def _review_early_takes(self, now: float) -> None:
+        for take, until in list(self._early_takes.items()):
+            is_known = self._of(take) is not None
+            if is_known or now >= until:
+                del self._early_takes[take]
+            if is_known and now < until:
+                self._hear_take(take, now)
 
     def _hear_give(self, peer: str, tag: str, give: Give, now: float) -> None:
         box = self._of(give)
@@ -263,6 +279,8 @@ class Mastering:
         self._review_lease(now)
         if self._is_getting_ready:
             self._review_ready(now)
+        if self._early_takes:
+            self._review_early_takes(now)
         self.tracker.applied(self.core.causal.held, now)
         for early in self._early.due(now):
             self.tracker.lock(early.box, early.lock, now, max(0.0, early.until - now))

@@ -307,7 +307,7 @@ class Client:
             elif isinstance(answer, No):
                 self.world.seen[f"lock {answer.reason}"] += 1
 
-        self.world.watch.lock_asked(self.name, box.guid, self.world.now)
+        self.world.watch.lock_asked(self.name, box.guid)
         self.say(Lock(user=USER, box=Box(box.guid, True)), granted)
 
     def _check_grant(self, box: str, answer: Ok) -> None:

@@ -39,11 +39,12 @@ class Expunged(NamedTuple):
 
 
 class WaitingLock(NamedTuple):
-    """A LOCK that waits: its mailbox, when it was asked for, and how many that were asked for later had their turn."""
+    """A LOCK that waits: its mailbox, how many waited for that when it was asked for, and how many had their turn
+    since."""
 
     box: str
-    since: float
-    overtaken: int
+    before: int
+    served: int
 
 
 class Flagged(NamedTuple):
@@ -70,7 +71,7 @@ class Watch:
         self._brought: Counter[tuple[str, str]] = Counter()
         """(mailbox, GUID) -> how many SAVEs and COPYs brought it, whatever journals still have."""
         self.most_overtaking = 10**9
-        """So many LOCKs may be served before one that was asked for earlier (I11)."""
+        """So many more LOCKs may be served before one than waited when it was asked for (I11)."""
         self._locks: dict[str, WaitingLock] = {}
         """By mail process."""
         self._votes: dict[tuple[str, int], str] = {}
@@ -206,19 +207,22 @@ class Watch:
             if last and all(each.is_set != (flag in row.set_flags()) for each in last):
                 raise Violation("7.1", f"{flag} of {row} is not what those say who knew of the others: {last}")
 
-    def lock_asked(self, client: str, box: str, now: float) -> None:
-        self._locks[client] = WaitingLock(box, now, 0)
+    def lock_asked(self, client: str, box: str) -> None:
+        before = sum(each.box == box for each in self._locks.values())
+        self._locks[client] = WaitingLock(box, before, 0)
 
     def lock_over(self, client: str, *, granted: bool) -> None:
         """It was answered, or nobody waits for the answer any more."""
         mine = self._locks.pop(client, None)
         if mine is None or not granted:
             return
-        if mine.overtaken > self.most_overtaking:
-            raise Violation("I11", f"{mine.overtaken} LOCKs were served before {client}'s, and were asked for later")
+        if mine.served > mine.before + self.most_overtaking:
+            raise Violation(
+                "I11", f"{mine.served} LOCKs were served before {client}'s, which came behind {mine.before}"
+            )
         for name, each in self._locks.items():
-            if each.box == mine.box and each.since < mine.since:
-                self._locks[name] = each._replace(overtaken=each.overtaken + 1)
+            if each.box == mine.box:
+                self._locks[name] = each._replace(served=each.served + 1)
 
     def voted(self, name: str, epoch: int, node: str) -> None:
         """A member gave its vote (I6)."""

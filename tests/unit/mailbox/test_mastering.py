@@ -6,9 +6,10 @@ import pytest
 
 from pyrepl.mailbox.journal_ops import by_guid
 from pyrepl.mailbox.store import Stored
+from pyrepl.mailbox.tracker import ASK_AGAIN_S
 from pyrepl.mailbox.uids import MASTER
 from pyrepl.mailbox.verbs import Give, Save, Take
-from pyrepl.mailbox.words import Dot, Token
+from pyrepl.mailbox.words import Box, Dot, Token
 from tests.scenario.mailbox.cluster import ready, save
 
 
@@ -35,6 +36,31 @@ def test_a_mastership_of_a_mailbox_that_its_user_has_not_is_neither_given_nor_ta
         node.hear("c", "g9", command, "", cluster.now)
     assert (node.mastering.tracker.boxes[box.guid].phase, cluster.rows["a"].box(box.guid)) == before
     assert node.core.sends() == []
+
+
+def test_a_take_that_overtakes_the_create_of_its_mailbox_is_served_when_that_comes() -> None:
+    cluster = ready("abc")
+    cluster.held.add("b>a")
+    cluster.say("m2>b 1 CREATE alice Work id=" + "8" * 32)
+    cluster.say("m3>c 1 LOCK alice Work")
+    assert cluster.said("TAKE", "GIVE") == ["c>a * TAKE alice #Work for=c hops=1 token=1.0"]
+    cluster.release("b>a")
+    assert [line.split(" ")[2] for line in cluster.said("TAKE", "GIVE")] == ["GIVE"], "nothing had to be said again"
+
+
+@pytest.mark.parametrize(
+    ("before", "wait_s", "is_kept"), [(9, 0.1, True), (9, ASK_AGAIN_S + 0.1, False), (1000, 0.1, False)]
+)
+def test_only_so_many_takes_of_mailboxes_that_are_not_known_are_kept_and_for_a_while_only(
+    before: int, wait_s: float, is_kept: bool
+) -> None:
+    cluster = ready("abc")
+    for number in (*range(before), 8 * 10**31):
+        take = Take(user="alice", box=Box(f"{number:032}", True), wanted_by="c", hops=1, token=Token(1, 0))
+        cluster.nodes["a"].hear("c", "*", take, "", cluster.now)
+    cluster.run(wait_s)
+    cluster.say(f"m1>a 1 CREATE alice Work id=8{'0' * 31}")
+    assert bool(cluster.said("GIVE")) == is_kept
 
 
 @pytest.mark.parametrize("gives_up", [True, False], ids=["giver dead", "giver linked"])
