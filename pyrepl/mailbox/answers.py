@@ -26,6 +26,7 @@ class Reason(enum.StrEnum):
     MODIFIED = "MODIFIED"
     BUSY = "BUSY"
     FAILED = "FAILED"
+    NOTEXT = "NOTEXT"
     DENIED = "DENIED"
 
 

@@ -3,6 +3,14 @@
 A SAVE comes without its text where the sender has it no more, or where what it sent was damaged; a COPY never has one.
 The origin of the op is asked first, then whoever can be reached, and all again after a while.
 
+| FETCH is answered | which means |
+|---|---|
+| `OK` and the text | |
+| `NO NOUID held=` | no mailbox of the user has such a message, after all ops of this vector |
+| `NO NOUID` | a mailbox has it, and its file is not there: just expunged, removed by hand, or about to come |
+| `NO NOTEXT` | the message is known, and its text was never here, or not since it was looked for (mending.py) |
+| `NO FAILED` | it is damaged, or cannot be read now |
+
 Not here: texts that come with state (pulling.py), and those of messages that are there (mending.py).
 """
 
@@ -14,7 +22,7 @@ from pyrepl.mailbox.answers import No, Ok, Reason
 from pyrepl.mailbox.clashes import are_two
 from pyrepl.mailbox.core import Core
 from pyrepl.mailbox.merging import NO_TEXT, Text
-from pyrepl.mailbox.peers import Peer
+from pyrepl.mailbox.peers import Peer, is_missing
 from pyrepl.mailbox.rows import MessageRow
 from pyrepl.mailbox.verbs import Command, Fetch, Save
 from pyrepl.mailbox.words import Dot, node_of
@@ -44,21 +52,25 @@ class Fetching:
         """Ops, and who sent another text than theirs."""
 
     def hear_fetch(self, peer: str, tag: str, fetch: Fetch) -> None:
-        home = self._home(fetch)
-        if home is None:
+        first = self._core.rows.home(fetch.user, fetch.guid)
+        homes = [] if first is None else [first] if self._may_have(first, fetch) else self._homes(fetch)
+        home = next((row for row in homes if self._may_have(row, fetch)), None)
+        if home is not None:
+            answer = Ok(size=home.size, received=home.received, sum=home.sums)
+            self._core.send(peer, answer, tag, (fetch.user, fetch.guid))
+        elif homes:
+            self._core.send(peer, No(reason=Reason.NOTEXT), tag)
+        else:
             self._core.send(peer, No(reason=Reason.NOUID, held=self._core.journal.vector()), tag)
-            return
-        answer = Ok(size=home.size, received=home.received, sum=home.sums)
-        self._core.send(peer, answer, tag, (fetch.user, fetch.guid))
 
-    def _home(self, fetch: Fetch) -> MessageRow | None:
+    def _homes(self, fetch: Fetch) -> list[MessageRow]:
         """Where the user has it; a mailbox may have another mail of this GUID."""
         rows = self._core.rows
-        first = rows.home(fetch.user, fetch.guid)
-        if first is None or not are_two(first.sums, fetch.sum):
-            return first
-        homes = (rows.message(box.guid, fetch.guid) for box in rows.boxes(fetch.user))
-        return next((row for row in homes if row is not None and not are_two(row.sums, fetch.sum)), None)
+        found = (rows.message(box.guid, fetch.guid) for box in rows.boxes(fetch.user))
+        return [row for row in found if row is not None and not are_two(row.sums, fetch.sum)]
+
+    def _may_have(self, row: MessageRow, fetch: Fetch) -> bool:
+        return not are_two(row.sums, fetch.sum) and not is_missing(self._core.missing, row.box, row.guid)
 
     def ask(self) -> None:
         """Ask for all that ops lack, each at one member."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Final, final
 
 from pyrepl.mailbox.core import Core
+from pyrepl.mailbox.peers import is_missing
 
 REST_S: Final = 1.0
 """So long a mailbox is not looked at again because a part of it has come."""
@@ -51,5 +52,4 @@ class Awaited:
 
     def _is_awaited(self, box: str, message: str) -> bool:
         """One that cannot be compared: its op comes again, or its text is on its way, and the store has none yet."""
-        missing = self._core.missing.get((box, message))
-        return message in self._core.merger.kept.get(box, ()) or (missing is not None and not missing.is_damaged)
+        return message in self._core.merger.kept.get(box, ()) or is_missing(self._core.missing, box, message)

@@ -32,7 +32,8 @@ from pyrepl.mailbox.mastering import GIVE, Mastering, MasteringOptions
 from pyrepl.mailbox.members import Members
 from pyrepl.mailbox.mending import MEND, Mending
 from pyrepl.mailbox.modseqs import Clock
-from pyrepl.mailbox.pulling import PULL, TEXT, Only
+from pyrepl.mailbox.pulling import PULL, TEXT
+from pyrepl.mailbox.pulling_only import Only
 from pyrepl.mailbox.refusals import why_new_origin, why_not
 from pyrepl.mailbox.renewing import Renewing
 from pyrepl.mailbox.resync import Resync

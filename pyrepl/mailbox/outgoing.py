@@ -37,7 +37,7 @@ TextOf: TypeAlias = tuple[str, str]
 
 
 class TextWanted(Frozen):
-    """A text's turn has come: answer by `text_is` or `text_is_gone`. `box`: the GUID of the mailbox that the message
+    """A text's turn has come: answer by `text_is` or `no_text`. `box`: the GUID of the mailbox that the message
     was put into, and may not be in any more; "" if the line does not say."""
 
     text_of: TextOf
@@ -138,17 +138,18 @@ class Outgoing:
         command = self._items[0].command
         assert command is not None
         if command.__dict__.get("size") not in (None, size):
-            self.text_is_gone()
+            self.no_text(Reason.NOUID)
             return
         item = self._answered_text()
         self._ready.append(b"%b {%d}\n" % (item.line.removesuffix(b"\n"), size))
         self._left = size
 
-    def text_is_gone(self) -> None:
-        """The text that was wanted is not there any more."""
+    def no_text(self, reason: Reason) -> None:
+        """The text that was wanted is not there (NOUID), or cannot be read now (FAILED). A line that is no answer goes
+        without it."""
         item = self._answered_text()
-        gone = isinstance(item.command, Ok)
-        self._ready.append(encode(No(reason=Reason.NOUID), item.tag) if gone else item.line)
+        is_answer = isinstance(item.command, Ok)
+        self._ready.append(encode(No(reason=reason), item.tag) if is_answer else item.line)
 
     def add_piece(self, data: bytes) -> None:
         """The next bytes of the text. Raises PeerError for none: half a text cannot be taken back."""

@@ -5,6 +5,7 @@ Not here: who asks members for what (resync.py, mending.py).
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final, NamedTuple, final
 
 from pyrepl.mailbox.words import Vector
@@ -38,3 +39,9 @@ class Missing(NamedTuple):
 
     user: str
     is_damaged: bool = False
+
+
+def is_missing(missing: Mapping[tuple[str, str], Missing], box: str, guid: str) -> bool:
+    """Has the store no text of a message, be it a damaged one?"""
+    found = missing.get((box, guid))
+    return found is not None and not found.is_damaged

@@ -38,6 +38,7 @@ from pyrepl.mailbox.journal_ops import by_guid
 from pyrepl.mailbox.merging import NO_TEXT, Crossed, Effects, Text, Texts
 from pyrepl.mailbox.modseqs import modseq_after
 from pyrepl.mailbox.peers import Peer
+from pyrepl.mailbox.pulling_only import Only, Resynced, shown
 from pyrepl.mailbox.rows import BoxRow
 from pyrepl.mailbox.verbs import Boxes, Command, Entries, Entry, Fetch, Message, Messages, State
 from pyrepl.mailbox.words import LAST_UID, Vector
@@ -53,27 +54,6 @@ SILENT_TEXT_S: Final = 600.0
 PAUSE_S: Final = 60.0
 """So long a silent member is not asked again."""
 Told: TypeAlias = State | Entry | Message
-
-
-class Only(NamedTuple):
-    """What an operator asks for: a user's mailboxes, or the one of this name. `client` is answered by `tag`."""
-
-    user: str
-    box: str
-    client: str
-    tag: str
-
-    def has(self, state: State) -> bool:
-        return state.user == self.user and self.box in ("", state.box.text)
-
-
-class Resynced(NamedTuple):
-    """What was compared for an operator, and with whom. `messages` were not the same; of these `texts` are new."""
-
-    member: str
-    boxes: int = 0
-    messages: int = 0
-    texts: int = 0
 
 
 class _Wanted(NamedTuple):
@@ -168,7 +148,9 @@ class _Transfer:
         self.fetching: dict[str, _Fetching] = {}
         """Tag of a FETCH that is not answered -> what was asked."""
         self.tried: dict[str, set[str]] = {}
-        """Message whose text the member has damaged -> who was asked for it."""
+        """Message whose text the member has damaged or has not -> who was asked for it."""
+        self.textless: set[str] = set()
+        """Messages that the member told of, and whose texts are not there."""
 
 
 @final
@@ -308,13 +290,20 @@ class Pulling:
             return
         del now.fetching[tag]
         self._heard += 1
-        is_it = isinstance(answer, Ok) and bool(text) and _is_wanted(answer, now.page.known[asked.guid])
-        is_gone = isinstance(answer, No) and answer.reason is Reason.NOUID and peer == now.peer
-        if not is_it and not is_gone:
-            self.core.let_go(text)
-            self._fetch_elsewhere(now, asked.guid)
+        if isinstance(answer, Ok) and text and _is_wanted(answer, now.page.known[asked.guid]):
+            self._text(now, now.page, asked.guid, Text(text))
             return
-        self._text(now, now.page, asked.guid, Text(text) if is_it else None)
+        self.core.let_go(text)
+        refused = answer if isinstance(answer, No) and peer == now.peer else None
+        if refused is not None and refused.held:
+            self._text(now, now.page, asked.guid, None)
+            return
+        is_not_there = refused is not None and refused.reason in (Reason.NOUID, Reason.NOTEXT)
+        if is_not_there and asked.guid not in now.textless:
+            # It may just have been expunged: the member is asked again, as it knows by now.
+            now.textless.add(asked.guid)
+            now.tried[asked.guid] = set()
+        self._fetch_elsewhere(now, asked.guid)
 
     def _text(self, now: _Transfer, page: _Page, guid: str, text: Text | None) -> None:
         page.texts[guid] = text
@@ -324,15 +313,16 @@ class Pulling:
                 self._go_on(now)
 
     def _fetch_elsewhere(self, now: _Transfer, guid: str) -> None:
-        """The member's text is damaged: somebody else may have it. If nobody has, it is tried anew after a time; but it
-        is done without that of a mail whose GUID another one has here."""
+        """The member's text is damaged or missing: somebody else may have it. If nobody has, it is missing here as well
+        (mending.py); if it is damaged, all is tried anew after a time, but it is done without that of a mail whose GUID
+        another one has here."""
         assert now.box is not None and now.page is not None
         tried = now.tried.setdefault(guid, {now.peer})
         peer = next((peer.name for peer in self.core.peers.values() if peer.is_up and peer.name not in tried), None)
         if peer is not None:
             tried.add(peer)
             self._fetch(now, peer, self._row(now.box).user, guid)
-        elif self._has_other(now.page, now.box.state.id, guid):
+        elif guid in now.textless or self._has_other(now.page, now.box.state.id, guid):
             self._text(now, now.page, guid, NO_TEXT)
         else:
             self._damaged.add(now.peer)
@@ -533,7 +523,7 @@ class Pulling:
         self.core.causal.coming = {}
         if now.only is not None:
             self.last = now.result
-            self.core.note("resync_done", f"{now.only.user} {now.only.box} by {now.peer}: {_shown(now.result)}")
+            self.core.note("resync_done", f"{now.only.user} {now.only.box} by {now.peer}: {shown(now.result)}")
             self.core.reply(now.only.client, now.only.tag, Ok())
             return
         self.core.jump(now.begin)
@@ -544,7 +534,3 @@ class Pulling:
 def _is_wanted(answer: Ok, known: Known) -> bool:
     """Is it the text that was told of?"""
     return known.row is None or not known.row.sums or answer.sum == known.row.sums
-
-
-def _shown(result: Resynced) -> str:
-    return f"{result.boxes} mailboxes, {result.messages} messages were not the same, {result.texts} texts are new"

@@ -13,7 +13,7 @@ from typing import Final, NamedTuple, TypeAlias
 
 from pyrepl.errors import PeerError
 from pyrepl.frozen import Frozen
-from pyrepl.mailbox.answers import Bad, No, Ok
+from pyrepl.mailbox.answers import Bad, No, Ok, Reason
 from pyrepl.mailbox.codec import LINE_LIMIT, MOST_TEXT, TEXT_LIMIT, UNTAGGED, BadLine, Decoder, Heard, Line, Piece
 from pyrepl.mailbox.outgoing import LOW_WATER_BYTES, Outgoing, TextOf, Wish
 from pyrepl.mailbox.talk_states import TALK, TalkState, TalkTrigger
@@ -166,10 +166,10 @@ class Talk:
         if not self.is_over:
             self._outgoing.text_is(size)
 
-    def text_is_gone(self) -> None:
-        """The text that was wanted is not there any more."""
+    def no_text(self, reason: Reason) -> None:
+        """The text that was wanted is not there (NOUID), or cannot be read now (FAILED)."""
         if not self.is_over:
-            self._outgoing.text_is_gone()
+            self._outgoing.no_text(reason)
 
     def add_piece(self, data: bytes) -> None:
         """The piece that was wanted; an empty one if it could not be read, which ends the connection."""

@@ -1818,13 +1818,26 @@ class MailboxNotAligned(MailboxNotice):
 
 
 @final
+class MailboxTextLost(MailboxNotice):
+    LEVEL: ClassVar[Level] = Level.WARNING
+    TEXT: ClassVar[str] = (
+        "Mailboxes: text_lost {about}: this message was copied from one that was expunged or removed before its text"
+        " was copied too. All members have said two times that they have no text of it, so it is expunged"
+    )
+    TO_DO: ClassVar[str] = "If it was not to go, take its text from a backup and store it as a new message"
+
+
+@final
 class MailboxTextUnmended(MailboxNotice):
     LEVEL: ClassVar[Level] = Level.WARNING
     TEXT: ClassVar[str] = (
         "Mailboxes: text_unmended {about}: no member that can be reached has the text of this message. All are asked"
         " again each minute"
     )
-    TO_DO: ClassVar[str] = "Bring the other members back; if none has it, take it from a backup or expunge the message"
+    TO_DO: ClassVar[str] = (
+        "Bring the other members back; if none has it, take it from a backup or expunge the message. A copy of which no"
+        " member has a text is expunged a minute after all have said so"
+    )
 
 
 @final

@@ -26,7 +26,7 @@ from pyrepl.daemon.mailbox import uidlist_lock
 from pyrepl.daemon.mailbox.configured import configured
 from pyrepl.daemon.mailbox.driver import Job
 from pyrepl.daemon.mailbox.keeping import Keeping
-from pyrepl.daemon.mailbox.maildir_store import MaildirStore
+from pyrepl.daemon.mailbox.maildir_store import TROUBLE, MaildirStore
 from pyrepl.daemon.mailbox.maildirs_place import MaildirsPlace
 from pyrepl.daemon.mailbox.sqlite_rows import SqliteRows
 from pyrepl.daemon.mailbox.uidlist_lock import LocksHere
@@ -196,11 +196,15 @@ class Machine:
         if send.text_of is None:
             return command, None
         box = command.__dict__.get("box")
-        path = self.store.readable_text(*send.text_of, box.text if isinstance(box, Box) and box.is_guid else "")
+        reason = Reason.NOUID
+        try:
+            path = self.store.readable_text(*send.text_of, box.text if isinstance(box, Box) and box.is_guid else "")
+        except TROUBLE:
+            path, reason = None, Reason.FAILED
         text = None if path is None else self.disk.read(path)
         if text is not None and command.__dict__["size"] in (None, len(text)):
             return command, text
-        return (No(reason=Reason.NOUID) if isinstance(command, Ok) else command), None
+        return (No(reason=reason) if isinstance(command, Ok) else command), None
 
     def _taken(self, command: Command, text: bytes | None) -> tuple[Command, str]:
         """A text that has come is in the drop folder: the command with its checksums, and its name there. Raises

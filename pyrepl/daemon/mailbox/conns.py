@@ -291,7 +291,7 @@ class Conns:
         if fresh is not None:
             conn.text_is(len(fresh))
             return
-        self._ask(wanted.text_of, lambda store: self._size(store, wanted), conn.text_is, None)
+        self._ask(wanted.text_of, lambda store: self._size(store, wanted), conn.text_is, Reason.FAILED)
 
     def wants_piece(self, conn: TalkConn, wanted: TextWanted, start: int, size: int) -> None:
         fresh = self._fresh(wanted.text_of)
@@ -455,10 +455,10 @@ class Conns:
         workers = None if self.keeping is None else self.keeping.workers
         return None if workers is None else workers.fresh(text_of)
 
-    def _size(self, store: NodeStore, wanted: TextWanted) -> int | None:
+    def _size(self, store: NodeStore, wanted: TextWanted) -> int | Reason:
         path = store.readable_text(*wanted.text_of, wanted.box)
         found = None if path is None else self._files.stat(path)
-        return None if found is None else found.size
+        return Reason.NOUID if found is None else found.size
 
     def _piece(self, store: NodeStore, wanted: TextWanted, start: int, size: int) -> bytes:
         path = store.readable_text(*wanted.text_of, wanted.box)

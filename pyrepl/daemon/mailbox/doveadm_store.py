@@ -145,11 +145,13 @@ class DoveadmStore:
 
     def readable_text(self, user: str, guid: str, box: str) -> bytes | None:
         """Dovecot finds it in whatever mailbox. Where it cannot be asked, or has not got it yet, as it came. Raises
-        OSError."""
+        OSError, DoveadmError."""
         try:
             found = self._text(self._mail(user), user, guid)
         except DoveadmError:
-            found = None
+            found = self.drop.find(guid)
+            if found is None:
+                raise
         return found or self.drop.find(guid)
 
     def users(self) -> list[str]:

@@ -304,11 +304,13 @@ class MaildirStore:
 
     def readable_text(self, user: str, guid: str, box: str) -> bytes | None:
         """As `text`, and `box` is looked at first; where that cannot be read, or its mailbox was not written yet, as it
-        came. Raises OSError."""
+        came. Raises OSError, CorruptData, LockBusy, NotThere."""
         try:
             found = self.texts(user, [guid], first=box.encode()).get(guid)
         except TROUBLE:
-            found = None
+            found = self.drop.find(guid)
+            if found is None:
+                raise
         return found or self.drop.find(guid)
 
     def _perform(self, user: str, box: str, works: list[Work]) -> list[Result]:

@@ -51,4 +51,4 @@ class NodeStore(MessageStore, Protocol):
 
     def readable_text(self, user: str, guid: str, box: str) -> bytes | None:
         """The path of a message's text, from whatever has it; None if it is nowhere. `box`: the mailbox that probably
-        has it, "" if nobody knows. Raises OSError."""
+        has it, "" if nobody knows. Raises OSError, PyreplError: it cannot be told now."""

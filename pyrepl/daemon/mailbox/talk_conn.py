@@ -59,7 +59,7 @@ class Owner(Protocol):
         """A node sent a text that is not what its line says; it is heard without it."""
 
     def wants_text(self, conn: TalkConn, wanted: TextWanted) -> None:
-        """Tell `conn.text_is` how large the text is, or None."""
+        """Tell `conn.text_is` how large the text is, or why there is none."""
 
     def wants_piece(self, conn: TalkConn, wanted: TextWanted, start: int, size: int) -> None:
         """Give `conn.add_piece` these bytes of a text."""
@@ -156,9 +156,9 @@ class TalkConn:
                 each.kept, each.is_whole = kept, True
         self._hand_on()
 
-    def text_is(self, size: int | None) -> None:
-        """The text that was wanted has so many bytes; None: it is not there."""
-        self.talk.text_is_gone() if size is None else self.talk.text_is(size)
+    def text_is(self, size: int | Reason) -> None:
+        """The text that was wanted has so many bytes; NOUID: it is not there, FAILED: it cannot be read now."""
+        self.talk.no_text(size) if isinstance(size, Reason) else self.talk.text_is(size)
         self.work()
 
     def add_piece(self, data: bytes) -> None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from pyrepl.mailbox.answers import No, Ok
+from pyrepl.mailbox.answers import No, Ok, Reason
 from pyrepl.mailbox.journal_ops import by_guid
+from pyrepl.mailbox.peers import Missing
 from pyrepl.mailbox.rows import BoxRow
 from pyrepl.mailbox.verbs import Fetch, Save
 from pyrepl.mailbox.words import Dot, Stamp, Token
@@ -41,6 +42,21 @@ def test_of_two_mails_with_one_guid_the_right_one_is_answered() -> None:
         a.resync.fetching.hear_fetch("b", "f1", Fetch(user="alice", guid="G1", sum=sums))
         [answer] = [send.command for send in a.core.sends()]
         assert answer.__dict__["sum"] == (found or ()) and isinstance(answer, No) is (found is None)
+
+
+def test_who_lacks_the_text_as_well_says_so_and_answers_from_another_mailbox_that_has_it() -> None:
+    cluster = ready()
+    a, [box] = cluster.nodes["a"], cluster.rows["a"].boxes("alice")
+    cluster.say("m1>a 1 SAVE alice INBOX " + words_of("G1"))
+    a.core.missing[box.guid, "G1"] = Missing("alice")
+    a.core.sends()
+    fetch = Fetch(user="alice", guid="G1")
+    a.resync.fetching.hear_fetch("b", "f1", fetch)
+    assert [send.command for send in a.core.sends()] == [No(reason=Reason.NOTEXT)]
+    cluster.say("m1>a 2 CREATE alice Archive")
+    cluster.say("m1>a 3 COPY alice INBOX to=Archive uids=1")
+    a.resync.fetching.hear_fetch("b", "f2", fetch)
+    assert [send.text_of for send in a.core.sends() if isinstance(send.command, Ok)] == [("alice", "G1")]
 
 
 def test_a_text_that_is_of_another_mail_is_not_taken() -> None:

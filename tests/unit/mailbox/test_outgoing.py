@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pyrepl.errors import PeerError
-from pyrepl.mailbox.answers import Ok
+from pyrepl.mailbox.answers import Ok, Reason
 from pyrepl.mailbox.codec import encode
 from pyrepl.mailbox.outgoing import LINE_BYTES, PIECE_BYTES, Outgoing, PieceWanted, TextWanted
 from pyrepl.mailbox.verbs import Ping, Quit, RootPing, Save
@@ -40,7 +40,7 @@ def test_a_text_is_wanted_with_the_mailbox_that_it_was_put_into() -> None:
     out = Outgoing()
     out.add(SAVE.replaced(box=Box("1" * 32, is_guid=True)), "7", ("alice", "G1"))
     assert out.take(ROOM) == [] and out.wishes() == [TextWanted(("alice", "G1"), "1" * 32)]
-    out.text_is_gone()
+    out.no_text(Reason.NOUID)
     out.add(FETCHED, "8", ("alice", "G1"))
     out.take(ROOM)
     assert out.wishes() == [TextWanted(("alice", "G1"))]
@@ -91,10 +91,14 @@ def test_a_message_that_is_gone() -> None:
     out.add(SAVE, "7", ("alice", "G1"))
     out.add(Ok(size=6), "f1", ("alice", "G1"))
     out.take(ROOM)
-    out.text_is_gone()
+    out.no_text(Reason.NOUID)
     assert out.take(ROOM) == [encode(SAVE, "7")]
     out.text_is(5)
     assert out.take(ROOM) == [b"f1 NO NOUID\n"]
+    out.add(Ok(size=6), "f2", ("alice", "G1"))
+    out.take(ROOM)
+    out.no_text(Reason.FAILED)
+    assert out.take(ROOM) == [b"f2 NO FAILED\n"]
 
 
 def test_half_a_text_cannot_be_taken_back() -> None:

@@ -8,8 +8,10 @@ import pytest
 
 from pyrepl.mailbox.answers import No, Ok, Reason
 from pyrepl.mailbox.entries import Pages, digest, entries
-from pyrepl.mailbox.pulling import PAUSE_S, SILENT_S, SILENT_TEXT_S, Resynced
+from pyrepl.mailbox.pulling import PAUSE_S, SILENT_S, SILENT_TEXT_S
+from pyrepl.mailbox.pulling_only import Resynced
 from pyrepl.mailbox.sending import Notice
+from pyrepl.mailbox.store import Ended, Work
 from pyrepl.mailbox.verbs import Command, Entry, Expunge, Fetch, Message, State
 from pyrepl.mailbox.words import Box, Dot, Stamp
 from tests.scenario.mailbox.cluster import Cluster, ready, save
@@ -364,6 +366,62 @@ def test_l8_a_text_that_the_member_has_damaged_is_asked_of_another(is_anywhere: 
         del cluster.hears["b"]
         cluster.run(61.0)
         assert cluster.rows["b"].held() == cluster.rows["a"].held(), "it is asked again"
+
+
+@pytest.mark.parametrize("reason", [Reason.NOUID, Reason.NOTEXT, Reason.FAILED])
+def test_a_message_whose_text_is_not_there_is_not_taken_for_one_that_is_gone(reason: Reason) -> None:
+    cluster = apart("abc")
+    add(cluster, ["G2", "G3"])
+    cluster.held |= {"a>b", "c>b"}
+    cluster.link("a", "b")
+    cluster.link("c", "b")
+    cluster.held.clear()
+    node, box, asked = cluster.nodes["b"], box_of(cluster), list[str]()
+    hear, store = node.hear, cluster.stores["b"]
+
+    def hears(peer: str, tag: str, command: Command, text: str, now: float) -> None:
+        is_it = tag[:1] in "tm" and bool(text) and len(asked) < 4
+        if is_it:
+            asked.append(peer)
+        hear(peer, tag, No(reason=reason) if is_it else command, "" if is_it else text, now)
+
+    def do(works: list[Work]) -> list[Ended]:
+        ended = [Ended(work, result) for work, result in zip(works, store.perform(works), strict=True)]
+        node.core.ended(ended)
+        return ended
+
+    cluster.hears["b"], store.do = hears, do  # type: ignore[method-assign,assignment]
+    cluster.settle()
+    cluster.run(1.0)
+    rows = cluster.rows["b"]
+    assert not any(rows.gone(box, guid) for guid in ("G2", "G3")), "they live on the others"
+    assert (rows.held() == cluster.rows["a"].held()) == (reason is not Reason.FAILED)
+    cluster.run(130.0)
+    assert set(store.boxes[box]) == {"G1", "G2", "G3"} and rows.held() == cluster.rows["a"].held()
+
+
+def test_a_text_that_was_expunged_as_it_was_asked_for_is_asked_for_once_more() -> None:
+    cluster = apart()
+    add(cluster, ["G2", "G3"])
+    cluster.held.add("a>b")
+    cluster.link("a", "b")
+    cluster.held.clear()
+    hear, told = cluster.nodes["b"].hear, list[Command]()
+
+    def hears(peer: str, tag: str, command: Command, text: str, now: float) -> None:
+        if tag[:1] == "t" and not told:
+            cluster.say("m1>a 5 EXPUNGE alice INBOX uids=2")
+            command = No(reason=Reason.NOUID)
+        if tag[:1] == "t":
+            told.append(command)
+        hear(peer, tag, command, text, now)
+
+    cluster.hears["b"] = hears
+    cluster.settle()
+    cluster.run(1.0)
+    first, *_, second = told
+    assert isinstance(first, No) and not first.held and isinstance(second, No) and second.held
+    assert cluster.nodes["b"].core.missing == {} and cluster.rows["b"].gone(box_of(cluster), "G2") is not None
 
 
 def test_an_expunge_that_came_while_its_message_did_is_known_to_clients_of_other_nodes() -> None:

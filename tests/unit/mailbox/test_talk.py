@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pyrepl.mailbox.answers import Reason
 from pyrepl.mailbox.codec import encode
 from pyrepl.mailbox.outgoing import LINE_BYTES, PieceWanted, TextWanted
 from pyrepl.mailbox.peer_link import PeerLink
@@ -86,7 +87,7 @@ def test_a_text_that_cannot_be_read_on_ends_the_connection() -> None:
     assert a.data_to_send() == []
     a.add_piece(b"abc")
     a.text_is(3)
-    a.text_is_gone()
+    a.no_text(Reason.NOUID)
     assert a.data_to_send() == [] and a.events() == []
 
 

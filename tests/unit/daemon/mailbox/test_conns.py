@@ -37,6 +37,22 @@ async def test_mail_saved_at_one_is_at_the_other(tmp_path: Path) -> None:
 
 
 @in_loop
+async def test_a_text_that_cannot_be_read_is_not_said_to_be_gone(tmp_path: Path) -> None:
+    async with cluster(tmp_path, "a"):
+        one = await MailProcess.of(tmp_path / "a")
+        await one.ask("CREATE alice INBOX")
+        for guid in ("G1", "G2"):
+            assert (await one.save(guid)).startswith("OK")
+    async with cluster(tmp_path, "a"):
+        one, home = await MailProcess.of(tmp_path / "a"), tmp_path / "a" / "mail" / "alice"
+        (found,) = (home / "cur").glob("G1*")
+        found.unlink()
+        assert await one.ask("FETCH alice guid=G1") == "NO NOUID"
+        home.rename(home.with_name("away"))
+        assert await one.ask("FETCH alice guid=G2") == "NO FAILED"
+
+
+@in_loop
 async def test_what_a_mail_process_saved_and_did_not_wait_for_stands(tmp_path: Path) -> None:
     async with cluster(tmp_path, "ab"):
         one = await MailProcess.of(tmp_path / "a")

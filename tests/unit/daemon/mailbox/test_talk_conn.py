@@ -10,7 +10,7 @@ from pyrepl.daemon.mailbox.sockets import Sockets
 from pyrepl.daemon.mailbox.talk_conn import LINGER_S, MOST_WAITING, TalkConn
 from pyrepl.daemon.mailbox.text_writer import ComingText, TextWriter
 from pyrepl.daemon.wires.plain_wire import PlainWire
-from pyrepl.mailbox.answers import Ok
+from pyrepl.mailbox.answers import Ok, Reason
 from pyrepl.mailbox.mail_conn import MailConn
 from pyrepl.mailbox.outgoing import TextWanted
 from pyrepl.mailbox.talk import Came, Lost, Opened, TalkOptions, TextCame
@@ -54,7 +54,7 @@ class Owner:
         self.told.append("wrong text")
 
     def wants_text(self, conn: TalkConn, wanted: TextWanted) -> None:
-        conn.text_is(len(self.fetched) or None)
+        conn.text_is(len(self.fetched) or Reason.NOUID)
 
     def wants_piece(self, conn: TalkConn, wanted: TextWanted, start: int, size: int) -> None:
         asyncio.get_running_loop().call_soon(conn.add_piece, self.fetched[start : start + size])
