@@ -229,6 +229,14 @@ class Watch:
         if self._votes.setdefault((name, epoch), node) != node:
             raise Violation("I6", f"{name} voted for {self._votes[name, epoch]} in epoch {epoch}, and for {node}")
 
+    def votes_lost(self, name: str) -> None:
+        """A member's disk is gone with its votes. One for itself that nobody joined made no root, and may be followed
+        by one for another: the others would know the epoch, and tell it, before it votes again."""
+        for (voter, epoch), node in list(self._votes.items()):
+            joined = any(self._votes.get((other, epoch)) == name for other, _ in self._votes if other != name)
+            if voter == node == name and not joined:
+                del self._votes[voter, epoch]
+
     def holds(self, box: str, token: Token, name: str) -> None:
         """A member with a lease has the mastership under a token (I6)."""
         if self._holders.setdefault((box, token), name) != name:

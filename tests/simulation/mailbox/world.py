@@ -201,6 +201,7 @@ class World:
         gone = {op.at for op in host.rows.all_ops() if op.at is not None}
         self.lost |= {at for at in gone if all(held.get(at.origin, 0) < at.seq for held in kept)}
         self.watch.forget(self.lost)
+        self.watch.votes_lost(name)
         for other in self.hosts.values():
             other.store.forget(self.lost)
         most_ops = host.rows.most_ops
