@@ -368,7 +368,7 @@ def _block_left(patch: pytest.MonkeyPatch) -> None:
 BUGS: Final[dict[str, Bug]] = {
     "a change that crosses another keeps its modseq": Bug(_crossing_not_told, "I8", 34),
     "a stale ping renews a lease": Bug(_stale_ping, "I6", 80),
-    "acknowledged in part": Bug(_acks_of_a_part, "I12", 35),
+    "acknowledged in part": Bug(_acks_of_a_part, "I12", 177),
     "after= ignored": Bug(_after_ignored, "I5", 2),
     "ahead forgotten": Bug(_ahead_forgotten, "7.1", 325),
     "condition of one flag": Bug(_condition_of_one_flag, "I14", 0),
