@@ -7,7 +7,9 @@ out that imports no such module, whatever it imports by way of others, and start
 Of the tests with processes there are the chains with real servers, in which a node stands between new ones and others,
 and those in FOLDERS; not the faults and the other conversations, whose servers are slower without saying anything else.
 Of the metrics there are the tests in SCAN alone, which compare what is compiled there line by line with a JSON reader:
-whatever starts Spark is run once.
+whatever starts Spark is run once. Commands are compared with a real server group by group once, and in MIXED, where all
+groups are, twice: what computes their answers has unit tests on both forms. Of the tests of the house there are those
+that run what is compiled; the others read sources.
 """
 
 from __future__ import annotations
@@ -20,7 +22,10 @@ from typing import Final
 from tests.house.imports import module_of, targets
 from tests.house.source import ROOT, python, shown
 
-FOLDERS: Final = ("tests/unit/", "tests/property/", "tests/scenario/", "tests/fuzz/", "tests/house/")
+FOLDERS: Final = ("tests/unit/", "tests/property/", "tests/scenario/", "tests/fuzz/")
+HOUSE: Final = ("tests/house/test_kernels.py", "tests/house/test_start.py")
+COMPARED: Final = "tests/property/test_differential"
+MIXED: Final = (f"{COMPARED}.py", f"{COMPARED}_mixed.py")
 CHAINS: Final = ("tests/interop/test_chain.py",)
 METRICS: Final = (
     "tests/unit/metrics/",
@@ -80,16 +85,20 @@ def says_more_on_the_pure_form(module: str, imports: Imports, compiled: frozense
     return bool(reached & compiled) or any(imports.named(name) & DOORS for name in helpers)
 
 
-def _is_of_metrics(path: str) -> bool:
-    return path.startswith(METRICS) and path not in SCAN
+def _is_run_once(path: str) -> bool:
+    return (path.startswith(METRICS) and path not in SCAN) or (path.startswith(COMPARED) and path not in MIXED)
 
 
 def chosen() -> list[str]:
     """The files of tests, as paths from the root."""
     imports, compiled = Imports(python("pyrepl", "cli", "bench", "tests")), kernels()
     tests = [path for path in python("tests") if path.name.startswith("test_")]
-    wanted = [path for path in tests if shown(path).startswith((*FOLDERS, *CHAINS)) and not _is_of_metrics(shown(path))]
-    return [shown(path) for path in wanted if says_more_on_the_pure_form(module_of(path), imports, compiled)]
+    wanted = [path for path in tests if shown(path).startswith((*FOLDERS, *HOUSE, *CHAINS))]
+    return [
+        shown(path)
+        for path in wanted
+        if not _is_run_once(shown(path)) and says_more_on_the_pure_form(module_of(path), imports, compiled)
+    ]
 
 
 if __name__ == "__main__":

@@ -26,7 +26,7 @@ def test_every_compiled_module_has_its_own_tests_there(chosen: set[str]) -> None
     [
         ("tests/unit/store/test_key_round.py", "it imports one"),
         ("tests/unit/replication/test_session.py", "it imports one by way of others"),
-        ("tests/property/test_differential_acl.py", "a helper looks for commands by name"),
+        ("tests/property/test_differential_mixed.py", "a helper looks for commands by name"),
         ("tests/unit/cli/test_commands.py", "it starts nodes"),
         ("tests/interop/test_chain.py", "a node between real servers"),
         ("tests/house/test_kernels.py", "it asks which form there is"),
@@ -41,6 +41,8 @@ def test_what_is_run_twice(chosen: set[str], name: str, why: str) -> None:
     [
         ("tests/unit/topology/test_tree.py", "nothing compiled is near"),
         ("tests/house/test_words.py", "it reads texts"),
+        ("tests/house/test_guards.py", "it reads sources"),
+        ("tests/property/test_differential_zsets.py", "the mixed ones have these commands too"),
         ("tests/interop/test_matrix.py", "the chains say it of real servers"),
         ("tests/property/test_metrics_growth.py", "what is compiled there has tests of its own"),
         ("tests/fault/test_storm.py", "a node is slower, and no more is said"),
