@@ -71,9 +71,10 @@ class No(_Answer):
     @classmethod
     def parse(cls, args: list[str]) -> Command:
         answer = super().parse(args)
-        if answer.__dict__["reason"] not in Reason.__members__:
-            raise PeerError(f"NO reason: expected one of {', '.join(Reason)}, got {answer.__dict__['reason'][:64]!r}")
-        return answer
+        word = answer.__dict__["reason"]
+        if word not in Reason.__members__:
+            raise PeerError(f"NO reason: expected one of {', '.join(Reason)}, got {word[:64]!r}")
+        return answer.replaced(reason=Reason(word))
 
 
 class Bad(_Answer):

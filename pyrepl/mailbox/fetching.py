@@ -117,7 +117,7 @@ class Fetching:
         else:
             self._core.let_go(text)
             self._refused.setdefault(at, set()).add(peer.name)
-            if isinstance(answer, No) and answer.reason is Reason.FAILED:
+            if isinstance(answer, No) and answer.reason == Reason.FAILED:
                 self._wrong.add((at, peer.name))
             held = answer.held if isinstance(answer, No) else ()
             if not any(dot.origin == at.origin and dot.seq >= at.seq for dot in held):

@@ -135,4 +135,4 @@ class Mending:
 
 def _has_none(answer: Command) -> bool:
     """Has the member no text of this message, and none on its way? `held`: it has no such message either."""
-    return isinstance(answer, No) and (answer.reason is Reason.NOTEXT or bool(answer.held))
+    return isinstance(answer, No) and (answer.reason == Reason.NOTEXT or bool(answer.held))

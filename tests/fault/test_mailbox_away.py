@@ -9,7 +9,7 @@ from typing import Final
 
 from pyrepl.mailbox.client import Message
 from tests.fault.mailbox_cluster import USER, MailboxCluster
-from tests.peers.lab import Lab
+from tests.peers.lab import Lab, wait_until
 from tests.peers.proxy import Proxy
 
 BEFORE: Final = 500
@@ -61,6 +61,35 @@ def test_away_for_fifty_thousand_changes(lab: Lab) -> None:
         after = cluster.wait_equal()
         assert _texts(proxy) == Counter(each.text for each in _messages("new", NEW)), "each new text once, no old one"
         _goes_on(cluster, after, shown, old)
+
+
+def test_what_a_member_whose_maildir_is_missing_cannot_send_is_not_taken_for_expunged(lab: Lab) -> None:
+    cluster = MailboxCluster(lab, "ab")
+    cluster.start("a", "b", **{"mailbox-journal-size": "1mb"})
+    here = cluster.client("a")
+    here.create(USER, "INBOX")
+    old = [each.uid for each in here.append_all(USER, "INBOX", _messages("old", BEFORE))]
+    here.check()
+    cluster.nodes["b"].kill()
+    for number in range(100):
+        add, remove = (["\\Flagged"], []) if number % 2 == 0 else ([], ["\\Flagged"])
+        here.store(USER, "INBOX", old, add=add, remove=remove)
+    new = [each.uid for each in here.append_all(USER, "INBOX", _messages("new", 20))]
+    here.check()
+    home = cluster.folder("a") / "mail" / USER
+    home.rename(home.with_name("away"))
+    with Proxy(cluster.ports["a"], keeps=True) as proxy:
+        members = cluster.members.replace(f":{cluster.ports['a']}", f":{proxy.port}")
+        cluster.start("b", **{"mailbox-journal-size": "1mb", "mailbox-members": members})
+        cluster.nodes["b"].wait_log("resync_by_state a")
+        wait_until(
+            "a has said that it cannot read", lambda: any(b" NO FAILED" in said for said in proxy.kept("down")), 30
+        )
+        cluster.nodes["b"].kill()
+    home.with_name("away").rename(home)
+    cluster.start("b", **{"mailbox-journal-size": "1mb"})
+    after = cluster.wait_equal()
+    assert sorted(after) == [*old, *new], "b has all, and a has lost nothing"
 
 
 def _texts(proxy: Proxy) -> Counter[bytes]:

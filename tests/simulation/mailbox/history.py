@@ -33,6 +33,8 @@ FAILING = 0.3
 """Of those beside Dovecots in which something breaks, the histories in which a keeper dies with its node."""
 ECHOES = 0.05
 """Of those in which something breaks, the histories in which a root goes on hearing answers when nobody hears it."""
+WIRE = 0.1
+"""Of all histories, those in which members read what the others have written, and do not just get it."""
 ROAMER = "r"
 QUIET_S = 120.0
 """So long it may take, when all is mended, until nothing happens any more."""
@@ -62,6 +64,7 @@ class History:
         self.rotten = ""
         acks = random.Random(f"acks {seed}").choice((1, 1, 2))
         self.world = World(self.rng, keepers, witness=witness, accept=accept, pages=pages, gates=gates, acks=acks)
+        self.world.network.has_wire = random.Random(f"wire {seed}").random() < WIRE
         for machine in self.world.hosts.values() if self.is_short else ():
             machine.rows.most_ops = journals.choice((3, 10, 30))
         if not self.calm and self.rots.random() < ROTS:

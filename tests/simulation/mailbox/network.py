@@ -6,8 +6,9 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 
+from pyrepl.mailbox.codec import Decoder, Line, encode
 from pyrepl.mailbox.outgoing import overtakes
-from pyrepl.mailbox.verbs import Command
+from pyrepl.mailbox.verbs import Command, Side
 
 Schedule = Callable[[float, Callable[[], None]], None]
 
@@ -36,6 +37,8 @@ class Network:
         self._rng = rng
         self._schedule = schedule
         self._now = now
+        self.has_wire = False
+        """Commands are written as lines and read again, which takes a third of a history's time."""
         pairs = [(a, b) for place, a in enumerate(names) for b in names[place + 1 :]]
         self.connections = {frozenset(pair): Connection(pair) for pair in pairs}
         both_ways = ((ends, each) for each in self.connections.values() for ends in (each.ends, each.ends[::-1]))
@@ -52,6 +55,10 @@ class Network:
         connection = self.of(sender, to)
         if not connection.is_up:
             return
+        if self.has_wire:
+            [line] = Decoder(Side.NODE).feed(encode(command, tag))
+            assert isinstance(line, Line), line
+            command = line.command
         delay = self._rng.expovariate(1 / 0.003) * connection.slow + connection.lag_s[sender]
         lane = sender, overtakes(command)
         at = max(self._now() + delay, connection.free_at[lane])

@@ -15,6 +15,12 @@ def test_an_answer_states_what_it_has() -> None:
     assert Ok.parse(["at=a:901", "acks=1"]) == Ok(at=Dot("a", 901), acks=1)
 
 
+@pytest.mark.parametrize("reason", Reason)
+def test_a_reason_that_came_is_the_one_that_was_said(reason: Reason) -> None:
+    answer = No.parse(No(reason=reason).words())
+    assert isinstance(answer, No) and answer.reason is reason
+
+
 def test_an_unknown_reason_is_refused() -> None:
     with pytest.raises(PeerError, match="expected one of TIMEOUT, APART"):
         No.parse(["BECAUSE"])
