@@ -122,7 +122,9 @@ class Fetching:
             held = answer.held if isinstance(answer, No) else ()
             if not any(dot.origin == at.origin and dot.seq >= at.seq for dot in held):
                 return
-            # It applied the op, and has no such message any more: the message was expunged.
+            # It applied the op, and has no such message any more: the message was expunged. By an op that may be on its
+            # disk alone.
+            self._core.journal.reaches(held)
             self._core.no_text(at, guid)
         self._refused.pop(at, None)
         self._core.drain()

@@ -296,6 +296,7 @@ class Pulling:
         self.core.let_go(text)
         refused = answer if isinstance(answer, No) and peer == now.peer else None
         if refused is not None and refused.held:
+            self.core.journal.reaches(refused.held)
             self._text(now, now.page, asked.guid, None)
             return
         is_not_there = refused is not None and refused.reason in (Reason.NOUID, Reason.NOTEXT)

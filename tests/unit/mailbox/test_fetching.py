@@ -59,6 +59,16 @@ def test_who_lacks_the_text_as_well_says_so_and_answers_from_another_mailbox_tha
     assert [send.text_of for send in a.core.sends() if isinstance(send.command, Ok)] == [("alice", "G1")]
 
 
+def test_what_a_member_has_expunged_by_an_op_that_has_not_come_is_known_to_be_shown() -> None:
+    cluster = ready()
+    b, [box] = cluster.nodes["b"], cluster.rows["a"].boxes("alice")
+    save = Save(user="alice", box=by_guid(box), uid=9, guid="G1", size=4, received=1, token=Token(1, 5))
+    b.hear("a", "*", save.replaced(at=Dot("c", 1), modseq=9), "", cluster.now)
+    [asked] = [send for send in b.core.sends() if isinstance(send.command, Fetch)]
+    b.hear("a", asked.tag, No(reason=Reason.NOUID, held=(Dot("c", 3),)), "", cluster.now)
+    assert b.core.rows.gone(box.guid, "G1") is not None and b.core.journal.ahead == {"c": 3}
+
+
 def test_a_text_that_is_of_another_mail_is_not_taken() -> None:
     cluster = ready()
     b, [box] = cluster.nodes["b"], cluster.rows["a"].boxes("alice")
