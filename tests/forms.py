@@ -9,7 +9,7 @@ and those in FOLDERS; not the faults and the other conversations, whose servers 
 Of the metrics there are the tests in SCAN alone, which compare what is compiled there line by line with a JSON reader:
 whatever starts Spark is run once. Commands are compared with a real server group by group once, and in MIXED, where all
 groups are, twice: what computes their answers has unit tests on both forms. Of the tests of the house there are those
-that run what is compiled; the others read sources.
+that ask which form there is, and what a start loads; the others say the same of both forms.
 """
 
 from __future__ import annotations

@@ -52,9 +52,8 @@ class Fetching:
         """Ops, and who sent another text than theirs."""
 
     def hear_fetch(self, peer: str, tag: str, fetch: Fetch) -> None:
-        first = self._core.rows.home(fetch.user, fetch.guid)
-        homes = [] if first is None else [first] if self._may_have(first, fetch) else self._homes(fetch)
-        home = next((row for row in homes if self._may_have(row, fetch)), None)
+        homes = self._homes(fetch)
+        home = next((row for row in homes if self._may_have(row)), None)
         if home is not None:
             answer = Ok(size=home.size, received=home.received, sum=home.sums)
             self._core.send(peer, answer, tag, (fetch.user, fetch.guid))
@@ -64,13 +63,19 @@ class Fetching:
             self._core.send(peer, No(reason=Reason.NOUID, held=self._core.journal.vector()), tag)
 
     def _homes(self, fetch: Fetch) -> list[MessageRow]:
-        """Where the user has it; a mailbox may have another mail of this GUID."""
+        """Where the user has it: one mailbox, if it may have the text, or all that know of it. A mailbox may have
+        another mail of this GUID."""
         rows = self._core.rows
+        first = rows.home(fetch.user, fetch.guid)
+        if first is None:
+            return []
+        if not are_two(first.sums, fetch.sum) and self._may_have(first):
+            return [first]
         found = (rows.message(box.guid, fetch.guid) for box in rows.boxes(fetch.user))
         return [row for row in found if row is not None and not are_two(row.sums, fetch.sum)]
 
-    def _may_have(self, row: MessageRow, fetch: Fetch) -> bool:
-        return not are_two(row.sums, fetch.sum) and not is_missing(self._core.missing, row.box, row.guid)
+    def _may_have(self, row: MessageRow) -> bool:
+        return not is_missing(self._core.missing, row.box, row.guid)
 
     def ask(self) -> None:
         """Ask for all that ops lack, each at one member."""

@@ -123,8 +123,6 @@ class Mending:
         if box is not None and row is not None:
             self.core.note("text_lost", f"{box.user} {box.name} {row.guid}")
             self.core.do([Expunge(user=box.user, box=by_guid(box), guids=(row.guid,), kills=row.dots)])
-        self.core.not_missing(*what)
-        self._forget(what)
 
     def _forget(self, what: tuple[str, str]) -> None:
         self._refused.pop(what, None)
