@@ -397,9 +397,9 @@ def _is_told(node: Node) -> bool:
     return gates is None or not gates.unlooked(0)
 
 
-def run_either(seed: int) -> Counter[str]:
+def run_either(seed: int, steps: int = STEPS) -> Counter[str]:
     """As `run`; in one of twenty histories there is a Dovecot beside each node, and in another one GUIDs clash."""
-    return run(seed, gates=seed % 20 == 19, clashes=seed % 20 == 9)
+    return run(seed, steps, gates=seed % 20 == 19, clashes=seed % 20 == 9)
 
 
 def run(seed: int, steps: int = STEPS, *, gates: bool = False, clashes: bool = False) -> Counter[str]:
