@@ -10,7 +10,7 @@ from tests.fresh.__main__ import USUAL, planned, tried
 from tests.fresh.mailboxes import AS_SECOND, PAGE, SECTIONS, section
 
 
-@pytest.mark.long
+@pytest.mark.matrix
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can enter the root of another Debian")
 @pytest.mark.timeout(1800)
 def test_the_demo_runs_on_a_bare_machine() -> None:
