@@ -63,7 +63,8 @@ def status(
     """Show how the members are, as the node with the Redis port HOST:PORT sees them.
 
     Exit status 0: all is well; 1: the node sees no majority, a member is not linked or lags for longer than --max-lag,
-    or a user's mailboxes stand still; 2: the node cannot be asked.
+    a user's mailboxes stand still, or the node is closed, as the disk of all Maildirs refuses; 2: the node cannot be
+    asked.
     """
     import asyncio
 

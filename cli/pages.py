@@ -96,17 +96,17 @@ PAGES: Final[dict[str, Page]] = {
         LOOK,
         ("pyrepl mailbox status 127.0.0.1:6379",),
         {
-            OK: "every member is linked, and has all that this node has",
-            TROUBLE: "a member is not linked, or lacks something, or this node is apart, or a disk refuses the"
-            " mail of a user",
+            OK: "every member is linked, and no change has waited for one longer than --max-lag",
+            TROUBLE: "a member is not linked or lags, or this node is apart, or a disk refuses the mail of a user or"
+            " all Maildirs",
             UNREACHABLE: "the node cannot be asked",
         },
     ),
     "mailbox check": Page(
         LOOK,
-        ("pyrepl mailbox check alice --socket /run/pyrepl/mailbox.sock",),
+        ("pyrepl mailbox check alice --socket /run/pyrepl/mailbox",),
         {
-            OK: "all members have all changes",
+            OK: "all members that can be reached have all changes",
             TROUBLE: "they have not, within --timeout",
             UNREACHABLE: "the node cannot be asked",
         },

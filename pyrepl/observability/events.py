@@ -1552,6 +1552,15 @@ class MailboxLinkInClear(MailboxWord):
 
 
 @final
+class MailboxTlsUnwanted(MailboxWord):
+    client: str
+    WORD: ClassVar[str] = "tls_unwanted"
+    TO_DO: ClassVar[str] = "Set tls-mailbox alike on all members: yes or no"
+    LEVEL: ClassVar[Level] = Level.WARNING
+    TEXT: ClassVar[str] = "{client} speaks TLS to mailbox-port, and tls-mailbox of this node is no. It is not let in"
+
+
+@final
 class MailboxLinkLost(Event):
     node: str
     address: str
@@ -1597,7 +1606,8 @@ class MailboxApart(MailboxNotice):
         " says"
     )
     TO_DO: ClassVar[str] = (
-        "MAILBOX STATUS shows who is not linked: bring so many of them back that there is a majority. If they are lost"
+        "MAILBOX STATUS shows who is not linked: bring so many of them back that there is a majority. If they run, see"
+        " whether each has its own name (mailbox-node), and what the log of each says of its links. If they are lost"
         " for good, see docs/mailboxes-operation.md"
     )
 
@@ -1665,16 +1675,19 @@ class MailboxKeywordsNotReplicated(MailboxNotice):
         "Mailboxes: keywords_not_replicated {about}: a keyword is not on all nodes. Another node has set a 27th one, or"
         " one that is no keyword of IMAP: a Maildir has letters for 26, so all nodes know it, and the Dovecot of this"
         " node does not show it. Or dovecot-keywords in this Maildir has a name with blanks, brackets or bytes that are"
-        " no UTF-8: other nodes do not get it. Have mail programs give these mails another keyword"
+        " no UTF-8: other nodes do not get it"
     )
+    TO_DO: ClassVar[str] = "Have mail programs give these mails another keyword"
 
 
 @final
 class MailboxMailUnreadable(MailboxNotice):
     LEVEL: ClassVar[Level] = Level.WARNING
     TEXT: ClassVar[str] = (
-        "Mailboxes: mail_unreadable {about}: no other node gets this mail, which the Dovecot of this node may show."
-        " Give the file to the user whom pyrepl runs as, or take away what is no mail: a folder, a link. It is read"
+        "Mailboxes: mail_unreadable {about}: no other node gets this mail, which the Dovecot of this node may show"
+    )
+    TO_DO: ClassVar[str] = (
+        "Give the file to the user whom pyrepl runs as, or take away what is no mail: a folder, a link. It is read"
         " again when something changes in the mailbox"
     )
 
@@ -1684,8 +1697,9 @@ class MailboxChangeUnsayable(MailboxNotice):
     LEVEL: ClassVar[Level] = Level.WARNING
     TEXT: ClassVar[str] = (
         "Mailboxes: change_unsayable {about}: a mail program did this, and other nodes could not read it, so it stays"
-        " on this node. Save the mail anew, or give it fewer keywords; and please report this"
+        " on this node"
     )
+    TO_DO: ClassVar[str] = "Save the mail anew, or give it fewer keywords; and please report this"
 
 
 @final
@@ -1693,9 +1707,9 @@ class MailboxMailNameless(MailboxNotice):
     LEVEL: ClassVar[Level] = Level.WARNING
     TEXT: ClassVar[str] = (
         "Mailboxes: mail_nameless {about}: no line of dovecot-uidlist can name this file, as its name has the end of a"
-        " line in it, or nothing before the colon. No client sees it, and no other node gets it. Give it another name"
+        " line in it, or nothing before the colon. No client sees it, and no other node gets it"
     )
-    TO_DO: ClassVar[str] = "Use fewer keywords in this mailbox"
+    TO_DO: ClassVar[str] = "Give the file another name"
 
 
 @final
@@ -1758,9 +1772,9 @@ class MailboxGateLost(MailboxNotice):
     TEXT: ClassVar[str] = (
         "Mailboxes: gate_lost {about}: somebody removed dovecot-uidlist.lock, or put another Maildir in the place of"
         " this one, while another node gives out the UIDs. It is shut again; mail that Dovecot took in between gets"
-        " other UIDs if its own are taken. Leave that file alone, and stop Dovecot and pyrepl before a Maildir is"
-        " restored"
+        " other UIDs if its own are taken"
     )
+    TO_DO: ClassVar[str] = "Leave that file alone, and put no older Maildir in the place of one that is kept"
 
 
 @final
@@ -2017,9 +2031,9 @@ class MailboxNameNotStorable(MailboxNotice):
     LEVEL: ClassVar[Level] = Level.WARNING
     TEXT: ClassVar[str] = (
         "Mailboxes: name_not_storable {about}: mailbox-layout of this node cannot store the first name, so the folder"
-        " here has the second one, which clients of this node see; others see the first. Rename the mailbox if that is"
-        " not wanted"
+        " here has the second one, which clients of this node see; others see the first"
     )
+    TO_DO: ClassVar[str] = "Rename the mailbox if that is not wanted"
 
 
 @final

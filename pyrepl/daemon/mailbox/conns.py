@@ -373,7 +373,10 @@ class Conns:
         before = self.links.get(peer)
         if before is not None and before is not conn:
             node.link_down(peer, now)
-            before.close("it was replaced by a newer one")
+            before.close(
+                f"it was replaced by a newer one, from {conn.addr.rpartition(':')[0]}. If that comes again and again,"
+                f" two machines have the name {peer}: stop one, or give it another mailbox-node"
+            )
         if not conn.talk.is_over:
             self.links[peer] = conn
             node.link_up(peer, now, is_fresh=opened.is_fresh, epoch=opened.epoch)

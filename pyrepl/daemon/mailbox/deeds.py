@@ -50,7 +50,9 @@ _ALLOWED_LATER: Final = CommandError(
     "ERR it is allowed, but not done yet: the mailbox is in use elsewhere, no majority is there, or the disk refuses:"
     " see MAILBOX STATUS"
 )
-_NOT_READY: Final = CommandError("ERR mailboxes are not ready: ask again")
+_NOT_READY: Final = CommandError(
+    "ERR mailboxes are not ready: ask again, and see in the log whether something keeps them so (begun_again)"
+)
 
 
 @final

@@ -10,6 +10,7 @@ from typing import Final, TypeAlias, final
 
 from pyrepl.daemon.mailbox.sockets import TalkSocket
 from pyrepl.daemon.mailbox.talk_conn import TalkConn
+from pyrepl.daemon.wires.handshakes import HANDSHAKE
 from pyrepl.mailbox.talk import GREETING_S
 from pyrepl.mailbox.talk_states import TalkState
 from pyrepl.mailbox.verbs import Side
@@ -25,13 +26,15 @@ Become: TypeAlias = Callable[[Side], TalkConn]
 class FirstLine:
     """The connection until then, and a pane of glass behind it."""
 
-    def __init__(self, become: Become, now: float) -> None:
+    def __init__(self, become: Become, speaks_tls: Callable[[], None], now: float) -> None:
+        """`speaks_tls` is told when no line will come, as the other end begins a handshake of TLS."""
         self.until: Final = now + GREETING_S
         """When it must have said who it is."""
         self.conn: TalkConn | None = None
         """What it became."""
         self.is_over = False
         self._become: Final = become
+        self._speaks_tls: Final = speaks_tls
         self._held = bytearray()
         self._transport: TalkSocket | None = None
 
@@ -43,6 +46,10 @@ class FirstLine:
             self.conn.data_received(data)
             return
         self._held += data
+        if self._held.startswith(HANDSHAKE):
+            self._speaks_tls()
+            self.cut()
+            return
         end = self._held.find(b"\n")
         if end < 0 and len(self._held) <= MOST_BYTES:
             return

@@ -72,8 +72,9 @@ class MaildirsPlace:
             said = self._files.read(marker).strip()
         except FileNotFoundError:
             raise NotThere(
-                f"{where} is missing: is the disk of the Maildirs mounted? Nothing is done without it; if it was"
-                f" removed by mistake, write the line {origin} into it"
+                f"{where} is missing: is the disk of the Maildirs mounted? Nothing is done without it. If the disk is"
+                " new and empty, move mailbox.db away and start: all mail comes from the other nodes. If only that file"
+                f" was removed, write the line {origin} into it"
             ) from None
         except OSError as error:
             raise NotThere(f"{where} cannot be read: {error.strerror}") from None

@@ -59,6 +59,8 @@ AGAIN_S: Final = 1.0
 STUCK_S: Final = 10.0
 """Threads that have not ended after so long are told of: a disk does not answer, or a doveadm."""
 _LOOK_EVERY_S: Final = 0.1
+_TLS_TOLD_EVERY_S: Final = 60.0
+"""A member that speaks TLS to this node, which does not, comes again each second."""
 _CANNOT_OPEN: Final = (DatabaseError, NotThere, CorruptData, NoKeeper, OSError)
 
 
@@ -105,6 +107,7 @@ class MailboxServer(Service):
         self._waiting: Final[set[FirstLine]] = set()
         """Who has said no first line yet."""
         self._came = 0
+        self._tls_told_at = -_TLS_TOLD_EVERY_S
         self._task: asyncio.Task[None] | None = None
         self._locks: Final = LocksHere()
         self._keeping: Keeping | None = None
@@ -315,7 +318,7 @@ class MailboxServer(Service):
     def _admit(self, wire: Wire) -> None:
         """Somebody came by the port: a node, or a mail process, as its first line will say."""
         addr = names_of(wire, "")[0]
-        first = FirstLine(partial(self._become, addr), self._clock.now())
+        first = FirstLine(partial(self._become, addr), partial(self._tls_came, addr), self._clock.now())
         first.enter(self._sockets.add(wire, first))
         self._waiting.add(first)
         self._came += 1
@@ -325,6 +328,13 @@ class MailboxServer(Service):
             crowding = self._strangers.take_one()
             assert crowding is not None
             crowding.cut()
+
+    def _tls_came(self, addr: str) -> None:
+        """Somebody speaks TLS, and this node does not, or it would have had its handshake before."""
+        now = self._clock.now()
+        if now >= self._tls_told_at + _TLS_TOLD_EVERY_S:
+            self._tls_told_at = now
+            self._teller.tls_unwanted(addr)
 
     def _become(self, addr: str, side: Side) -> TalkConn:
         now = self._clock.now()

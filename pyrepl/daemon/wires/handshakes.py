@@ -38,7 +38,7 @@ ONLY_TLS: Final = (
     b"-ERR This port speaks TLS only: connect with TLS (redis-cli --tls, tls-replication yes on a replica), or to the"
     b" plain port\r\n"
 )
-_HANDSHAKE: Final = b"\x16"
+HANDSHAKE: Final = b"\x16"
 """The first byte of whoever speaks TLS: the type of a record."""
 _LOOK_EVERY_S: Final = 0.5
 _DROPPED_BYTES: Final = 65_536
@@ -178,7 +178,7 @@ class Handshakes(Service):
         if isinstance(pending.sock, ssl.SSLSocket):
             return pending.sock
         begins = pending.sock.recv(1, socket.MSG_PEEK)
-        if begins and begins != _HANDSHAKE:
+        if begins and begins != HANDSHAKE:
             return None
         context = self._tls.server
         if context is None:

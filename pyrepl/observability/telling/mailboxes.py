@@ -36,6 +36,10 @@ class MailboxTeller:
         """Anybody may read on the link."""
         self._told(events.MailboxLinkInClear(member, address), f"{member} {address}")
 
+    def tls_unwanted(self, client: str) -> None:
+        """Somebody speaks TLS to a port that does not."""
+        self._told(events.MailboxTlsUnwanted(client), client)
+
     def link_lost(self, member: str, address: str, reason: str) -> None:
         self._say(events.MailboxLinkLost(member, address, reason), MailboxLinkDown(member, reason))
 

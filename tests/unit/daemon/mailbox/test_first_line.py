@@ -25,7 +25,7 @@ class Rig:
         self.sides: list[Side] = []
         self.owner = Owner()
         ours, self.theirs = socket.socketpair()
-        self.first = FirstLine(self.become, 5.0)
+        self.first = FirstLine(self.become, lambda: self.owner.told.append("TLS"), 5.0)
         self.first.enter(self.sockets.add(PlainWire(ours), self.first))
 
     def become(self, side: Side) -> TalkConn:
@@ -60,4 +60,14 @@ async def test_who_says_too_much_without_a_line_is_cut(said: bytes) -> None:
     rig.theirs.send(said)
     await until(lambda: rig.first.is_over)
     assert rig.first.conn is None and rig.sides == []
+    rig.sockets.close()
+
+
+@pytest.mark.parametrize("end", [b"", b"\n"])
+@in_loop
+async def test_who_speaks_tls_is_told_of_and_cut(end: bytes) -> None:
+    rig = Rig()
+    rig.theirs.send(b"\x16\x03\x01\x02\x00\x01" + end)
+    await until(lambda: rig.first.is_over)
+    assert rig.owner.told == ["TLS"] and rig.sides == []
     rig.sockets.close()
