@@ -92,8 +92,13 @@ class ModelStore:
     def _homes(self, guid: str) -> list[str]:
         return [box for box, messages in self.boxes.items() if guid in messages]
 
-    def forget(self, lost: set[Dot]) -> None:
-        """What a crash left here of ops that nobody has any more: an operator has taken it away."""
+    def forget(self, lost: set[Dot], boxes: set[str]) -> None:
+        """What a crash left here of ops that nobody has any more: an operator has taken it away. `boxes`: the mailboxes
+        that such ops made."""
+        for box in boxes & self._new_boxes:
+            self._new_boxes.discard(box)
+            self.boxes.pop(box, None)
+            self.names.pop(box, None)
         for (box, guid), at in list(self._new.items()):
             if at in lost:
                 del self._new[box, guid]

@@ -22,7 +22,7 @@ from pyrepl.mailbox.sending import Reply, Send
 from pyrepl.mailbox.store import Work
 from pyrepl.mailbox.tracker import TrackerOptions
 from pyrepl.mailbox.uids import UidBlocks
-from pyrepl.mailbox.verbs import Command, RootClaim
+from pyrepl.mailbox.verbs import Command, Create, RootClaim
 from pyrepl.mailbox.words import Dot
 from tests.simulation.mailbox.gated_store import GatedStore
 from tests.simulation.mailbox.memory_rows import MemoryRows
@@ -100,6 +100,8 @@ class World:
         """Hears that a node has looked at mailboxes, or done something in them, and knows of neither yet."""
         self.lost: set[Dot] = set()
         """Ops that were on no other disk than one that is gone."""
+        self._made: dict[Dot, str] = {}
+        """The mailboxes that CREATEs of lost disks made."""
         self.lost_disks: list[tuple[str, dict[str, int]]] = []
         """Whose they were, and what was on them."""
         self._queue: list[tuple[float, int, Callable[[], None]]] = []
@@ -158,13 +160,16 @@ class World:
 
     def start(self, name: str) -> None:
         host = self.hosts[name]
-        host.store.forget(self._nobodys())
+        self._forget(host, self._nobodys())
         if host.keeper is not None:
             host.keeper.daemon_came()
         host.node = Node(name, self.members, host.rows, self.clock(host), self.options())
         host.node.core.recover({USER: host.store.stored(USER)} if host.store.boxes else {})
         self._after(host)
         self.network.connect()
+
+    def _forget(self, host: Host, lost: set[Dot]) -> None:
+        host.store.forget(lost, {box for at, box in self._made.items() if at in lost})
 
     def _nobodys(self) -> set[Dot]:
         """Ops that came when their origin's disk was gone already, and that a crash left half done. Nobody has them; to
@@ -198,12 +203,13 @@ class World:
         self.seen["disk lost"] += 1
         self.lost_disks.append((name, host.rows.held()))
         kept = [other.rows.held() for other in self.hosts.values() if other is not host]
-        gone = {op.at for op in host.rows.all_ops() if op.at is not None}
+        gone = {op.at: op for op in host.rows.all_ops() if op.at is not None}
         self.lost |= {at for at in gone if all(held.get(at.origin, 0) < at.seq for held in kept)}
+        self._made |= {at: op.id for at, op in gone.items() if isinstance(op, Create)}
         self.watch.forget(self.lost)
         self.watch.votes_lost(name)
         for other in self.hosts.values():
-            other.store.forget(self.lost)
+            self._forget(other, self.lost)
         most_ops = host.rows.most_ops
         host.disks += 1
         host.rows, host.store = MemoryRows(), self._new_store()
