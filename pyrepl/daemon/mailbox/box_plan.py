@@ -88,14 +88,14 @@ class BoxPlan:
         present = self._present(guid)
         if present:
             if work.uid not in (present[-1].uid, UNPLACED):
-                self._add_entry(index, work.uid, guid, None, work.size)
+                self._add_entry(index, work.uid, guid, None, _told_size(work))
             return
         source = self._find_text(work) or self._find_aside(work.guid)
         if source is None:
             self.results[index] = Result(Outcome.NO_TEXT)
             return
         self.sources[index] = source
-        self._add_entry(index, work.uid, guid, base_of_guid(from_text(work.guid), work.size), work.size)
+        self._add_entry(index, work.uid, guid, base_of_guid(from_text(work.guid), work.size), _told_size(work))
 
     def _add_text(self, index: int, work: MendMessage) -> None:
         source = self._find_text(work)
@@ -132,3 +132,9 @@ class BoxPlan:
             self.new.append(entry)
             self.entries[index] = entry
             self.next_uid = uid + 1
+
+
+def _told_size(work: AddMessage) -> int | None:
+    """The size that the name of its file may state: none if the GUID, which was a file's name, states another. That is
+    the text's own where a Dovecot keeps it compressed, and Dovecot believes a name."""
+    return work.size if size_of(from_text(work.guid)) in (None, work.size) else None

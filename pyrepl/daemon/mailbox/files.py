@@ -126,8 +126,15 @@ class DiskFiles:
 
     def append(self, path: bytes, data: bytes) -> None:
         with _opened(path, os.O_WRONLY | os.O_APPEND) as fd:
-            if os.write(fd, data) != len(data):
-                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), path)
+            size = os.fstat(fd).st_size
+            try:
+                if os.write(fd, data) != len(data):
+                    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), path)
+            except OSError:
+                # Others would go on behind half a line. Whoever appends is alone with the file.
+                with suppress(OSError):
+                    os.ftruncate(fd, size)
+                raise
 
     def link(self, path: bytes, new: bytes) -> None:
         os.link(path, new, follow_symlinks=False)

@@ -384,7 +384,7 @@ class OpenBox:
         for index, work in enumerate(works):
             has_failed = bool(results) and results[-1].outcome is Outcome.FAILED
             results.append(results[-1] if has_failed else self._do(index, work, plan, unkept))
-        self._leave_other_place(works, plan)
+        self._leave_other_place(works, plan, results)
         return results
 
     def _do(self, index: int, work: BoxWork, plan: BoxPlan, unkept: list[str]) -> Result:
@@ -442,11 +442,19 @@ class OpenBox:
         for entry in self._present(_stored(guid)):
             self._messages.remove(entry.base)
 
-    def _leave_other_place(self, works: Sequence[BoxWork], plan: BoxPlan) -> None:
-        """Messages that are on disk in one place leave the other. Raises OSError."""
-        went = [work.guid for index, work in enumerate(works) if index in plan.aside and isinstance(work, _PLACED)]
-        came = [work.guid for work in works if isinstance(work, _PLACED) and self._aside.path(work.guid) is not None]
-        if not went and not came:
+    def _leave_other_place(self, works: Sequence[BoxWork], plan: BoxPlan, results: Sequence[Result]) -> None:
+        """Messages that are on disk in one place leave the other: not those whose work failed, or was not begun. Raises
+        OSError."""
+        placed = [
+            (index, work.guid)
+            for index, work in enumerate(works)
+            if isinstance(work, _PLACED)
+            and results[index].outcome is not Outcome.FAILED
+            and self._aside.path(work.guid) is not None
+        ]
+        went = [guid for index, guid in placed if index in plan.aside]
+        came = [guid for index, guid in placed if index not in plan.aside]
+        if not placed:
             return
         self._aside.sync()
         self._messages.sync()

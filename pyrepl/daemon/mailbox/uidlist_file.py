@@ -6,6 +6,7 @@ whoever calls anything but `load`.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Set
 from typing import Final, final
 
@@ -179,15 +180,22 @@ def create(files: Files, folder: bytes, uidvalidity: int, guid: bytes, uidnext: 
 
 
 def guid_in(files: Files, folder: bytes) -> bytes | None:
-    """The GUID of the mailbox in a folder; None if there is none, or it cannot be read."""
+    """The GUID of the mailbox in a folder; None if there is none. Raises OSError, CorruptData."""
     header = header_in(files, folder)
     return None if header is None else header.guid
 
 
 def header_in(files: Files, folder: bytes) -> Header | None:
-    """What the list of a mailbox begins with; None if there is none, or it cannot be read."""
+    """What the list of a mailbox begins with; None if there is no list. One that cannot be read is not one that is not
+    there: its mailbox would count as deleted. Raises OSError, CorruptData."""
+    path = folder + b"/" + NAME
     try:
-        first = files.read_part(folder + b"/" + NAME, 0, MOST_LINE_BYTES).partition(b"\n")[0]
-        return parse(first + b"\n").header
-    except (OSError, CorruptData):
+        first = files.read_part(path, 0, MOST_LINE_BYTES).partition(b"\n")[0]
+    except FileNotFoundError:
         return None
+    try:
+        return parse(first + b"\n").header
+    except CorruptData as error:
+        why = str(error).removesuffix(f" (at byte {error.offset})")
+        advice = "move it away, and Dovecot makes another one"
+        raise CorruptData(f"{os.fsdecode(path)} is damaged ({advice}): {why}", error.offset) from None

@@ -131,11 +131,13 @@ class UidlistLock:
         meanwhile, if it did. Raises OSError."""
         path = folder + b"/" + NAME
         self._held.discard(path)
-        self._here.let_go(path)
-        if moved_to is not None and self._files.stat(path) is None:
-            path = moved_to + b"/" + NAME
-        if not self._is_kept(path):
-            self._remove(path)
+        try:
+            there = path if moved_to is None or self._files.stat(path) is not None else moved_to + b"/" + NAME
+            if not self._is_kept(there):
+                self._remove(there)
+        finally:
+            # Another thread that came before would take the file for one that a dead process left.
+            self._here.let_go(path)
 
     def shut(self, folder: bytes) -> bool:
         """Keep the lock, in the keeper's name; False if it was kept so already. Raises LockBusy, OSError."""

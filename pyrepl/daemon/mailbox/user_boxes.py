@@ -29,11 +29,12 @@ from pyrepl.daemon.mailbox.open_box import OpenBox
 from pyrepl.daemon.mailbox.subscription_file import SubscriptionFile
 from pyrepl.daemon.mailbox.uidlist_lock import UidlistLock
 from pyrepl.daemon.mailbox.user_folders import SUBFOLDERS, Place, UserFolders
+from pyrepl.errors import CorruptData
 from pyrepl.mailbox.maildir import fitting
 from pyrepl.mailbox.maildir.filename import base_of
 from pyrepl.mailbox.maildir.fitting import fitted
 from pyrepl.mailbox.maildir.layout import Layout
-from pyrepl.mailbox.store import MakeBox, RaiseNext
+from pyrepl.mailbox.store import MakeBox, Outcome, RaiseNext
 from pyrepl.mailbox.uids import UidBlocks
 
 _MAILDIRFOLDER: Final = b"maildirfolder"
@@ -92,7 +93,9 @@ class UserBoxes:
         if box.uidvalidity != work.uidvalidity:
             box.set_uidvalidity(work.uidvalidity)
         if box.next_uid < work.uidnext:
-            box.perform([RaiseNext(work.user, work.box, work.uidnext)], lambda _: None)
+            [result] = box.perform([RaiseNext(work.user, work.box, work.uidnext)], lambda _: None)
+            if result.outcome is Outcome.FAILED:
+                raise OSError(result.reason)
         return displaced
 
     def rename(self, guid: bytes, name: str) -> list[bytes]:
@@ -200,7 +203,8 @@ class UserBoxes:
 
     def has_mail(self, path: bytes) -> bool:
         """Does the mailbox in this folder hold any?"""
-        return any(self._files.names(path + b"/" + name) for name in (CUR, NEW))
+        there = self._files.names(path)
+        return any(name in there and self._files.names(path + b"/" + name) for name in (CUR, NEW))
 
     def places(self) -> list[Place]:
         """All mailboxes, by name."""
@@ -247,7 +251,11 @@ class UserBoxes:
     def _displace(self, target: bytes, guid: bytes) -> list[bytes]:
         """Free a folder for the mailbox `guid`: another one that lies there is shown under another name. Which ones
         were moved."""
-        other = uidlist_file.guid_in(self._files, self._folders.path(target))
+        try:
+            other = uidlist_file.guid_in(self._files, self._folders.path(target))
+        except CorruptData:
+            # Whose mail it is nobody knows any more: it becomes that of the mailbox which comes.
+            other = None
         if other is None or other == guid:
             return []
         found = self._folders.find(other)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from pyrepl.daemon.mailbox.box_plan import BoxPlan, BoxWork, portions
 from pyrepl.daemon.mailbox.uidlist_file import UidlistFile, create
 from pyrepl.mailbox.maildir.filename import made_base
@@ -54,8 +56,16 @@ def test_no_guid_is_twice_in_one_portion() -> None:
 
 def test_a_new_message_gets_a_line() -> None:
     plan = _plan([_add("a", 3), _add("b,S=4", 5)])
-    assert plan.new == [Entry(3, b"a"), Entry(5, made_base(b"b,S=4", 5, 3), b"b,S=4")]
+    assert plan.new == [Entry(3, b"a"), Entry(5, made_base(b"b,S=4", 5, None), b"b,S=4")]
     assert plan.sources == {0: b"/text", 1: b"/text"} and plan.next_uid == 6
+
+
+@pytest.mark.parametrize(("guid", "size"), [("1.a,S=664", None), ("1.a,S=3", 3), ("1.a", 3)])
+def test_a_name_states_no_other_size_than_the_guid_does(guid: str, size: int | None) -> None:
+    """A Dovecot that keeps mail compressed states the size of the text, and believes what a name states."""
+    raw = guid.encode()
+    plan = _plan([_add(guid, 3)], Entry(1, raw, b"another"))
+    assert plan.new == [Entry(3, made_base(raw, 3, size), raw)]
 
 
 def test_one_that_is_there_needs_nothing() -> None:

@@ -55,6 +55,19 @@ def test_a_full_disk_leaves_no_half_of_a_new_file(tmp_path: Path, monkeypatch: p
     assert files.read(path) == b"12345678", "what was there before stays"
 
 
+def test_a_full_disk_leaves_no_half_of_what_is_appended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    files, path = DiskFiles(), os.fsencode(tmp_path / "a")
+    files.write_new(path, b"a line\n")
+    write = os.write
+    monkeypatch.setattr(os, "write", lambda fd, data: write(fd, data[:4]))
+    with pytest.raises(OSError, match=os.strerror(errno.ENOSPC)):
+        files.append(path, b"another\n")
+    monkeypatch.undo()
+    assert files.read(path) == b"a line\n", "a Dovecot would go on behind half a line"
+    files.append(path, b"another\n")
+    assert files.read(path) == b"a line\nanother\n"
+
+
 def test_what_is_told_of_a_path(place: tuple[Files, bytes]) -> None:
     files, folder = place
     files.write_new(folder + b"/a", b"one")

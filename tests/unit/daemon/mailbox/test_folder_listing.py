@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import errno
+import os
+from collections.abc import Callable, Sequence
 
 import pytest
 
@@ -39,6 +41,7 @@ from tests.unit.daemon.mailbox.store_rig import (
     tell,
 )
 
+LIST = b"/dovecot-uidlist"
 LOCK = b"/dovecot-uidlist.lock"
 BLOCKS = UidBlocks(100_000, 2)
 
@@ -159,6 +162,68 @@ def test_what_is_missing_is_told_as_such(missing: bytes) -> None:
     assert result.found is None and "mounted" in result.why
     work = add(rig.store, "G1", 3, b"one", box=WORK_ID)
     assert outcomes(rig.store.perform([work])) != [Outcome.DONE]
+
+
+def _refuse(rig: Rig, path: bytes) -> None:
+    """Its list cannot be read from now on."""
+    read_part = rig.disk.read_part
+
+    def refused(called: bytes, start: int, most: int) -> bytes:
+        if called == path + LIST:
+            raise OSError(errno.EMFILE, os.strerror(errno.EMFILE), called)
+        return read_part(called, start, most)
+
+    rig.disk.read_part = refused  # type: ignore[method-assign, assignment]
+
+
+def _empty(rig: Rig, path: bytes) -> None:
+    """As a power cut leaves it."""
+    rig.disk.unlink(path + LIST)
+    rig.disk.write_new(path + LIST, b"")
+
+
+@pytest.mark.parametrize("break_it", [_refuse, _empty])
+def test_a_mailbox_whose_list_cannot_be_read_is_not_one_that_is_not_there(
+    break_it: Callable[[Rig, bytes], None],
+) -> None:
+    """Other nodes would delete it with its mail, and works on it would count as done."""
+    rig, work = Rig(), HOME + b"/.Work"
+    tell(rig.store, add(rig.store, "G1", 3, b"one", box=WORK_ID))
+    break_it(rig, work)
+    result = rig.store.folders(FolderOrder(USER, frozenset({INBOX_ID, WORK_ID})))
+    assert result.found is None and "/.Work/dovecot-uidlist" in result.why
+    works: list[Work] = [
+        SetFlags(USER, WORK_ID, "G1", ("\\Seen",)),
+        RemoveMessage(USER, WORK_ID, "G1"),
+        RenameBox(USER, WORK_ID, "Play"),
+        RemoveBox(USER, WORK_ID),
+        make_box(WORK_ID, "Work", 9),
+    ]
+    for each in works:
+        assert outcomes(rig.store.perform([each])) == [Outcome.FAILED]
+    assert rig.disk.names(work + b"/cur") == [b"G1:2,"]
+
+
+def test_a_mailbox_whose_deletion_was_cut_short_may_be_removed() -> None:
+    rig = Rig()
+    rig.disk.remove_folder(HOME + b"/.Work/cur")
+    tell(rig.store, RemoveBox(USER, WORK_ID))
+    assert sorted_(rig.listed(INBOX_ID)) == [FoundFolder("INBOX", INBOX_ID)]
+
+
+def test_a_mailbox_that_is_to_go_on_at_a_uid_says_so_when_it_cannot() -> None:
+    """Its Dovecot would give out UIDs that the others have used."""
+    rig = Rig()
+
+    def full(number: int, what: str, path: bytes) -> None:
+        if path.endswith(b"/dovecot-uidlist.tmp") and what == "write_new":
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), path)
+
+    rig.disk.before_call = full
+    assert outcomes(rig.store.perform([make_box(WORK_ID, "Work", 9, 500)])) == [Outcome.FAILED]
+    rig.disk.before_call = lambda number, what, path: None
+    tell(rig.store, make_box(WORK_ID, "Work", 9, 500))
+    assert rig.store.listing(USER, WORK_ID).next_uid == 500
 
 
 def test_a_mailbox_that_its_client_deleted_does_not_stop_its_user() -> None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import errno
 import itertools
+import os
 import random
 
 import pytest
 
 from pyrepl.daemon.mailbox.aside import Aside
+from pyrepl.daemon.mailbox.box_plan import BoxWork
 from pyrepl.daemon.mailbox.listing import Listing
 from pyrepl.daemon.mailbox.look import Look
 from pyrepl.daemon.mailbox.open_box import OpenBox, OtherBox
@@ -143,6 +146,32 @@ def test_a_message_is_on_disk_in_its_new_place_before_it_leaves_the_old(disk: Mo
     assert shown.endswith(b":2,S")
     assert calls.index(("link", shown)) < calls.index(("sync", b"/box/cur")) < calls.index(("unlink", folder + b"/b"))
     assert ([message.uid for message in box.listing().messages], box.aside()) == ([5], ["a"])
+
+
+def _refusing(disk: ModelDisk, refused: str, where: bytes) -> None:
+    """From now on the disk refuses this call there."""
+
+    def check(number: int, what: str, path: bytes) -> None:
+        if what == refused and where in path:
+            raise OSError(errno.EDQUOT, os.strerror(errno.EDQUOT), path)
+
+    disk.before_call = check
+
+
+@pytest.mark.parametrize(
+    ("refused", "where"), [("make_folder", b"/.pyrepl-aside"), ("rename", b"/cur/a:2,"), ("link", b"/b")]
+)
+def test_what_could_not_be_put_aside_stays_where_it_is(
+    disk: ModelDisk, box: OpenBox, refused: str, where: bytes
+) -> None:
+    box.perform([_add("a", 1), _add("b", 2)], lambda work: b"/text")
+    works: list[BoxWork] = [SetFlags("u", "b", "a", ("\\Seen",)), MoveMessage("u", "b", "b", 0)]
+    _refusing(disk, refused, where)
+    assert box.perform(works, lambda work: None)[-1].outcome is Outcome.FAILED
+    assert (box.text("b"), box.aside()) == (b"/box/cur/b:2,", [])
+    disk.before_call = lambda number, what, path: None
+    assert {result.outcome for result in box.perform(works, lambda work: None)} == {Outcome.DONE}
+    assert ([message.uid for message in box.listing().messages], box.aside()) == ([1], ["b"])
 
 
 def _opened(disk: ModelDisk) -> OpenBox:

@@ -314,6 +314,27 @@ def test_one_that_another_thread_of_this_process_holds_is_held(tmp_path: Path) -
     two.release(folder)
 
 
+def test_no_other_thread_gets_it_before_its_file_is_gone() -> None:
+    """It would take the file for one that a dead process left, and work under it while that is removed."""
+    disk, here = ModelDisk(), LocksHere()
+    disk.make_folders(FOLDER)
+    one, two = (UidlistLock(disk, b"host", lambda s: None, 0.1, here=here) for _ in range(2))
+    one.take(FOLDER)
+    refused: list[LockBusy] = []
+
+    def come(number: int, what: str, path: bytes) -> None:
+        if what == "unlink" and not refused:
+            with pytest.raises(LockBusy, match="another thread of this process") as busy:
+                two.take(FOLDER)
+            refused.append(busy.value)
+
+    disk.before_call = come
+    one.release(FOLDER)
+    assert refused and disk.stat(PATH) is None
+    two.take(FOLDER)
+    two.release(FOLDER)
+
+
 def test_who_shuts_a_gate_hears_whether_it_was_shut() -> None:
     rig = gated()
     assert rig.lock.shut(FOLDER) and not rig.lock.shut(FOLDER)
