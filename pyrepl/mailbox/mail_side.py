@@ -16,7 +16,7 @@ from pyrepl.mailbox.acks import WHY_ALONE
 from pyrepl.mailbox.answers import Bad, No, Ok, Reason
 from pyrepl.mailbox.boxes import is_visible, view
 from pyrepl.mailbox.checks import Checks
-from pyrepl.mailbox.codec import UNTAGGED
+from pyrepl.mailbox.codec import UNTAGGED, encode
 from pyrepl.mailbox.core import Core
 from pyrepl.mailbox.excluded import EVERYTHING, WHY, Excluded
 from pyrepl.mailbox.journal_ops import by_guid
@@ -51,8 +51,23 @@ from pyrepl.mailbox.words import WHY_HIDDEN, Box, Token, Uids, count, is_hidden,
 
 MOST_IN_TX: Final = 1000
 """Commands of one transaction."""
+MOST_BYTES_IN_TX: Final = 1024 * 1024
+"""Of their lines."""
+MOST_OPEN_TX: Final = 10
+"""Transactions of one mail process that are not ended."""
+_NOT_OPEN: Final = f"TX-BEGIN is missing, or {MOST_OPEN_TX} transactions were open"
 MOST_LOOKED_UP: Final = 100
 """UIDs that are looked up one by one; where more are named, the whole mailbox is read."""
+
+
+class _Tx:
+    """An open transaction."""
+
+    def __init__(self) -> None:
+        self.ops: list[Op] = []
+        self.size_bytes = 0
+        self.refused = ""
+        """Why it cannot be done: a part of it was refused."""
 
 
 @final
@@ -78,7 +93,7 @@ class MailSide:
         self.saving: Final = saving
         self.checks: Final = checks
         self._unix_s: Final = unix_s
-        self._open: Final[dict[tuple[str, str], list[Op]]] = {}
+        self._open: Final[dict[tuple[str, str], _Tx]] = {}
         """(client, tx) -> what it holds so far."""
 
     def hear(self, client: str, tag: str, command: Command, text: str, now: float) -> None:
@@ -88,7 +103,7 @@ class MailSide:
             self.core.reply(client, tag, No(reason=Reason.APART, why=WHY_ALONE))
             return
         if isinstance(command, TxBegin):
-            self._open[client, command.tx] = []
+            self._begin_tx(client, command.tx)
         elif isinstance(command, TxEnd):
             self._end_tx(client, tag, command, now)
         elif isinstance(command, Fetch):
@@ -148,24 +163,38 @@ class MailSide:
 
     # Transactions
 
+    def _begin_tx(self, client: str, name: str) -> None:
+        """It is answered nothing: whoever has too many open is told of each command."""
+        self._open.pop((client, name), None)
+        if sum(key[0] == client for key in self._open) < MOST_OPEN_TX:
+            self._open[client, name] = _Tx()
+
     def _collect(self, client: str, tag: str, op: Op) -> None:
-        ops = self._open.get((client, op.tx))
-        if ops is None or len(ops) >= MOST_IN_TX or isinstance(op, Save | Create):
-            most = f"a transaction holds {MOST_IN_TX} commands, and neither SAVE nor CREATE"
-            why = "TX-BEGIN is missing" if ops is None else most
-            self.core.reply(client, tag, Bad(why=why))
+        tx = self._open.get((client, op.tx))
+        if tx is None:
+            self.core.reply(client, tag, Bad(why=_NOT_OPEN))
             return
-        ops.append(op)
+        tx.size_bytes += len(encode(op))
+        if isinstance(op, Save | Create) or len(tx.ops) >= MOST_IN_TX or tx.size_bytes > MOST_BYTES_IN_TX:
+            # A part of it alone is not what was asked for.
+            tx.ops.clear()
+            tx.refused = f"a transaction has {MOST_IN_TX} commands, of a megabyte, at most, and no SAVE or CREATE"
+        if tx.refused:
+            self.core.reply(client, tag, Bad(why=tx.refused))
+            return
+        tx.ops.append(op)
         self.core.reply(client, tag, Ok())
 
     def _end_tx(self, client: str, tag: str, end: TxEnd, now: float) -> None:
-        ops = self._open.pop((client, end.tx), None)
-        if ops is None:
-            self.core.reply(client, tag, Bad(why="TX-BEGIN is missing"))
-        elif end.abort or not ops:
+        tx = self._open.pop((client, end.tx), None)
+        if tx is None:
+            self.core.reply(client, tag, Bad(why=_NOT_OPEN))
+        elif tx.refused and not end.abort:
+            self.core.reply(client, tag, Bad(why=tx.refused))
+        elif end.abort or not tx.ops:
             self.core.reply(client, tag, Ok())
         else:
-            self._run(client, tag, ops, now)
+            self._run(client, tag, tx.ops, now)
 
     def _run(self, client: str, tag: str, commands: list[Op], now: float) -> None:
         """One command, or those of a transaction: at once, or as a task if it needs masterships."""

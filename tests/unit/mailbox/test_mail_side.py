@@ -131,6 +131,40 @@ def test_l5_a_move_is_one_transaction_everywhere() -> None:
     assert [sorted(view) for view in cluster.views()] == [["Archive/G1", "INBOX/G2", "INBOX/G3"]] * 2
 
 
+@pytest.mark.parametrize(
+    ("lines", "answer"),
+    [
+        (["STORE alice INBOX uids=1 add=a"] * 1000, "OK"),
+        (["STORE alice INBOX uids=1 add=a"] * 1001, "BAD why=a%20transaction%20has%201000"),
+        (["STORE alice INBOX uids=1 add=a", "CREATE alice New", "EXPUNGE alice INBOX uids=1"], "BAD why=a%20transaction"),
+        ([f"STORE alice INBOX uids=1 add={'k' * 250},{'l' * 250}"] * 999, "OK"),
+        ([f"STORE alice INBOX uids=1 add={','.join(letter * 250 for letter in 'klmnop')}"] * 999, "BAD why=a%20transaction"),
+    ],
+    ids=["most", "too many", "a CREATE", "large", "too large"],
+)
+def test_l5_of_a_transaction_of_which_a_part_is_refused_nothing_is_done(lines: list[str], answer: str) -> None:
+    cluster = filled()
+    cluster.say("m1>a * TX-BEGIN alice tx=7")
+    for line in lines:
+        cluster.say(f"m1>a * {line} tx=7")
+    cluster.said()
+    cluster.say("m1>a 9 TX-END alice tx=7")
+    assert [line for line in cluster.said() if line.startswith(f"a>m1 9 {answer}")]
+    assert (cluster.views()[0]["INBOX/G1"] == (1, ())) is (answer != "OK")
+
+
+def test_only_so_many_transactions_are_open() -> None:
+    cluster = ready()
+    for number in range(11):
+        cluster.say(f"m1>a * TX-BEGIN alice tx={number}")
+    cluster.say("m1>a 6 TX-END alice tx=10")
+    assert cluster.said("BAD")[0].startswith("a>m1 6 BAD why=TX-BEGIN")
+    cluster.say("m1>a 7 TX-END alice tx=9")
+    cluster.say("m1>a * TX-BEGIN alice tx=10")
+    cluster.say("m1>a 8 TX-END alice tx=10")
+    assert [line[:9] for line in cluster.said("OK")] == ["a>m1 7 OK", "a>m1 8 OK"]
+
+
 def test_l5_a_transaction_may_be_given_up() -> None:
     cluster = filled()
     cluster.say("m1>a * TX-BEGIN alice tx=7")
