@@ -191,3 +191,39 @@ def test_m5_a_client_that_roams_sees_every_change_after_one_resync(lab: Lab) -> 
 def test_m5_a_client_that_roams_a_thousand_times_sees_every_change(lab: Lab) -> None:
     with dovecot_pair(lab, checked=True) as pair:
         roam(pair, MOVES)
+
+
+def flags_in(pair: DovecotPair, node: str, folder: str) -> list[frozenset[str]]:
+    """Of its messages, as a client sees them who has just logged in."""
+    return [flags for flags, _ in shown(pair.imap(node, folder)).values()]
+
+
+def test_other_mailboxes_are_left_alone_whatever_a_name_means_to_doveadm(lab: Lab) -> None:
+    with dovecot_pair(lab, checked=True) as pair:
+        one = pair.imap("a")
+        for name in ('"W*"', "Workshop"):
+            one.create(name)
+            append(one, b"Subject: x\r\n\r\nx\r\n", "(\\Draft)" if name == "Workshop" else "", name)
+        for _ in range(2):
+            wait_until("b has both", lambda: flags_in(pair, "b", "Workshop") and flags_in(pair, "b", '"W*"'))
+            one.select('"W*"')
+            one.uid("STORE", "1", "+FLAGS", "(\\Flagged)")
+            pair.cluster.client("a").check()
+        for node in "ab":
+            assert flags_in(pair, node, "Workshop") == [frozenset({"\\Draft"})], node
+            assert flags_in(pair, node, '"W*"') == [frozenset({"\\Flagged"})], node
+        assert not any("not_aligned" in node.log() for node in pair.cluster.nodes.values())
+
+
+@pytest.mark.parametrize("settings", ["separator = /", "prefix = INBOX."])
+def test_a_folder_is_aligned_whatever_its_dovecot_calls_it(lab: Lab, settings: str) -> None:
+    with dovecot_pair(lab, checked=True, settings=f"namespace inbox {{\n inbox = yes\n {settings}\n}}\n") as pair:
+        own = "Work/New" if "separator" in settings else "INBOX.Work.New"
+        one = pair.imap("a")
+        one.create(own)
+        append(one, b"Subject: x\r\n\r\nx\r\n", "", own)
+        one.select(own)
+        one.uid("STORE", "1", "+FLAGS", "(\\Flagged)")
+        wait_until("b has it", lambda: flags_in(pair, "b", own) == [frozenset({"\\Flagged"})])
+        assert flags_in(pair, "a", own) == [frozenset({"\\Flagged"})]
+        assert not any("not_aligned" in node.log() for node in pair.cluster.nodes.values())

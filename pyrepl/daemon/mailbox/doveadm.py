@@ -13,8 +13,6 @@ from pyrepl.mailbox.aligning import DRAFT, AlignOrder
 from pyrepl.mailbox.portions import portions
 from pyrepl.mailbox.words import ranges, render_uids
 
-_SEPARATORS: Final = ("/", ".")
-"""What operators choose."""
 _NEW_LOG: Final = (
     *("-o", "mail_index_log_rotate_min_size=1", "-o", "mail_index_log_rotate_max_size=1"),
     *("-o", "mail_index_log_rotate_min_age=0"),
@@ -30,30 +28,36 @@ class Doveadm:
         """`separator`: what is between the parts of mailboxes' names, where Dovecot's configuration says nothing of
         it."""
         self._program: Final = program
-        self._separators: Final = tuple(dict.fromkeys((separator, *_SEPARATORS)))
+        self._separator: Final = separator
 
     def align(self, order: AlignOrder) -> None:
         """Raise the mailbox, and change a flag of each message and change it back, which gives it the next modseq.
         Raises DoveadmError; then flags may be changed that were not changed back."""
-        name = self._raise(order)
+        self._raise(order)
         options = _NEW_LOG if order.forget else ()
         for hows, uids in _toggles(order):
             for how in hows:
-                search = ("mailbox", name, "uid", render_uids(ranges(uids)))
+                # A name would be a pattern, which finds the messages of other mailboxes too.
+                search = ("mailbox-guid", order.box, "uid", render_uids(ranges(uids)))
                 self._program.run(*options, "flags", how, "-u", order.user, DRAFT, *search)
 
-    def _raise(self, order: AlignOrder) -> str:
-        """What the mailbox is called."""
-        names = list(dict.fromkeys(order.name.replace("/", each) for each in self._separators))
-        for name in names:
-            try:
-                self._program.run(
-                    "mailbox", "update", "-u", order.user, "--min-highest-modseq", str(order.modseq), "--", name
-                )
-            except NoMailbox:
-                continue
-            return name
-        raise DoveadmError(f"doveadm knows no mailbox {names[0]} of {order.user}")
+    def _raise(self, order: AlignOrder) -> None:
+        try:
+            self._update(order, order.name.replace("/", self._separator))
+        except NoMailbox:
+            self._update(order, self._shown_as(order))
+
+    def _update(self, order: AlignOrder, name: str) -> None:
+        self._program.run("mailbox", "update", "-u", order.user, "--min-highest-modseq", str(order.modseq), "--", name)
+
+    def _shown_as(self, order: AlignOrder) -> str:
+        """The name with the separator and the prefix that Dovecot's configuration says."""
+        # The pattern * alone finds nothing where names have a prefix.
+        names = [row.get("mailbox", "") for row in self._program.rows("mailbox", "list", "-u", order.user)]
+        for row in self._program.rows("mailbox", "status", "-u", order.user, "--", "guid", *names):
+            if row.get("guid") == order.box:
+                return row.get("mailbox", "")
+        raise DoveadmError(f"Dovecot shows {order.user} no mailbox {order.name} with the GUID {order.box}")
 
 
 def _toggles(order: AlignOrder) -> Iterator[tuple[tuple[str, str], Sequence[int]]]:

@@ -19,8 +19,8 @@ MOST_UIDS: Final = 5000
 """In one command."""
 MOST_SAID: Final = 300
 """Characters of what it says that are told."""
-_NOT_FOUND: Final = 68
-"""It ends so where there is no mailbox of this name."""
+_NO_MAILBOX: Final = frozenset({64, 65, 68})
+"""It ends so where there is no mailbox of this name; 64 and 65 where none can have it, for its separator or prefix."""
 
 
 class DoveadmError(NotThere):
@@ -28,7 +28,7 @@ class DoveadmError(NotThere):
 
 
 class NoMailbox(DoveadmError):
-    """There is none of this name."""
+    """There is none of this name, or none can have it."""
 
 
 @final
@@ -50,7 +50,7 @@ class DoveadmProgram:
             raise DoveadmError(f"doveadm has not ended in {PATIENCE_S:.0f} s") from None
         if done.returncode:
             said = " ".join(done.stderr.decode("utf-8", "replace").split())[:MOST_SAID]
-            kind = NoMailbox if done.returncode == _NOT_FOUND else DoveadmError
+            kind = NoMailbox if done.returncode in _NO_MAILBOX else DoveadmError
             raise kind(f"doveadm ended with {done.returncode}: {said}")
         return done.stdout
 

@@ -136,9 +136,15 @@ def test_l5_a_move_is_one_transaction_everywhere() -> None:
     [
         (["STORE alice INBOX uids=1 add=a"] * 1000, "OK"),
         (["STORE alice INBOX uids=1 add=a"] * 1001, "BAD why=a%20transaction%20has%201000"),
-        (["STORE alice INBOX uids=1 add=a", "CREATE alice New", "EXPUNGE alice INBOX uids=1"], "BAD why=a%20transaction"),
+        (
+            ["STORE alice INBOX uids=1 add=a", "CREATE alice New", "EXPUNGE alice INBOX uids=1"],
+            "BAD why=a%20transaction",
+        ),
         ([f"STORE alice INBOX uids=1 add={'k' * 250},{'l' * 250}"] * 999, "OK"),
-        ([f"STORE alice INBOX uids=1 add={','.join(letter * 250 for letter in 'klmnop')}"] * 999, "BAD why=a%20transaction"),
+        (
+            [f"STORE alice INBOX uids=1 add={','.join(letter * 250 for letter in 'klmnop')}"] * 999,
+            "BAD why=a%20transaction",
+        ),
     ],
     ids=["most", "too many", "a CREATE", "large", "too large"],
 )

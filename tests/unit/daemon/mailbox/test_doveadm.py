@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 from pathlib import Path
 
@@ -31,8 +32,8 @@ def test_a_mailbox_is_raised_and_a_flag_changed_and_changed_back(tmp_path: Path)
     program(tmp_path).align(ORDER)
     assert asked(tmp_path) == [
         "mailbox update -u alice --min-highest-modseq 1000 -- Work.New",
-        "flags add -u alice \\Draft mailbox Work.New uid 1:2",
-        "flags remove -u alice \\Draft mailbox Work.New uid 1:2",
+        f"flags add -u alice \\Draft mailbox-guid {ORDER.box} uid 1:2",
+        f"flags remove -u alice \\Draft mailbox-guid {ORDER.box} uid 1:2",
     ]
 
 
@@ -55,15 +56,26 @@ def test_many_messages_are_named_in_portions(tmp_path: Path, monkeypatch: pytest
     assert [line.split()[-1] for line in asked(tmp_path)[1:]] == ["1:2", "1:2", "3", "3"]
 
 
-def test_the_separator_may_be_another_one(tmp_path: Path) -> None:
-    program(tmp_path, 'for name in "$@"; do [ "$name" = Work.New ] && exit 68; done; exit 0').align(ORDER)
-    assert [line.split()[-1] for line in asked(tmp_path)[:2]] == ["Work.New", "Work/New"]
-    assert "mailbox Work/New uid" in asked(tmp_path)[2]
+@pytest.mark.parametrize("code", [64, 65, 68])
+def test_dovecot_may_call_it_otherwise(tmp_path: Path, code: int) -> None:
+    """By another separator, or with a prefix."""
+    rows = json.dumps([{"mailbox": "INBOX", "guid": "f" * 32}, {"mailbox": "INBOX/Work/New", "guid": ORDER.box}])
+    script = f'case "$*" in *Work.New) exit {code};; *list*|*status*) echo {shlex.quote(rows)};; esac'
+    program(tmp_path, script).align(ORDER)
+    said = asked(tmp_path)
+    assert said[1:3] == [
+        "-f json mailbox list -u alice",
+        "-f json mailbox status -u alice -- guid INBOX INBOX/Work/New",
+    ]
+    assert said[3] == "mailbox update -u alice --min-highest-modseq 1000 -- INBOX/Work/New" and len(said) == 6
 
 
 @pytest.mark.parametrize(
     ("script", "why"),
-    [("echo Error: no >&2; exit 75", "doveadm ended with 75: Error: no"), ("exit 68", "knows no mailbox Work.New")],
+    [
+        ("echo Error: no >&2; exit 75", "doveadm ended with 75: Error: no"),
+        ("[ $4 = update ] && exit 68; echo []", "Dovecot shows alice no mailbox Work/New with the GUID 1111"),
+    ],
 )
 def test_what_it_says_is_told(tmp_path: Path, script: str, why: str) -> None:
     with pytest.raises(DoveadmError, match=why):
