@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from .imap.mail import ImapMail
     from .mailbox_compare import Mail
 
+_LISTS = frozenset({"failed"})
+"""What MAILBOX STATUS has as lists of texts, which look like maps."""
+
 
 @click.group(cls=TaskGroup)
 def mailbox() -> None:
@@ -218,12 +221,13 @@ def _way(target: Target, user: str, password: str, tls: ssl.SSLContext | None) -
     return Way(credentials, context_of(target, tls))
 
 
-def _document(reply: Any) -> Any:
-    """A reply as JSON can have it: maps come as arrays of names and values."""
+def _document(reply: Any, name: str = "") -> Any:
+    """A reply as JSON can have it: maps come as arrays of names and values, but for what is called as in _LISTS."""
     if isinstance(reply, bytes):
         return reply.decode("utf-8", "replace")
-    if isinstance(reply, list) and reply and all(isinstance(name, bytes) for name in reply[::2]):
-        return {name.decode(): _document(value) for name, value in zip(reply[::2], reply[1::2], strict=False)}
+    if isinstance(reply, list) and name not in _LISTS and reply and all(isinstance(each, bytes) for each in reply[::2]):
+        names = [each.decode() for each in reply[::2]]
+        return {name: _document(value, name) for name, value in zip(names, reply[1::2], strict=True)}
     return [_document(each) for each in reply] if isinstance(reply, list) else reply
 
 
@@ -251,6 +255,12 @@ def _apart(found: dict[str, Any]) -> str:
     return f", APART for {found.get('apart-seconds', 0)} s" if found["apart"] else ""
 
 
+def _failed(found: dict[str, Any]) -> list[str]:
+    """Users whom MAILBOX JOIN * did not join."""
+    users = found.get("join", {}).get("failed", [])
+    return [f"JOIN failed for {' '.join(users)}: MAILBOX JOIN of each says why"] if users else []
+
+
 def _table(found: dict[str, Any]) -> str:
     """For people."""
     head = (
@@ -272,6 +282,7 @@ def _table(found: dict[str, Any]) -> str:
             head,
             *_closed(found),
             *stopped,
+            *_failed(found),
             *("  ".join(word.ljust(width) for word, width in zip(line, widths)).rstrip() for line in lines),
         ]
     )

@@ -134,8 +134,8 @@ class Rows(Protocol):
 
     def message_at(self, box: str, uid: int) -> MessageRow | None: ...
 
-    def messages(self, box: str) -> Iterator[MessageRow]:
-        """By UID; those without one first, by GUID."""
+    def messages(self, box: str, after: int = -1) -> Iterator[MessageRow]:
+        """Those with a UID above `after`, by UID; those without one first, by GUID."""
 
     def unplaced(self, box: str) -> list[MessageRow]:
         """Messages whose uid is UNPLACED, by GUID."""

@@ -1573,7 +1573,7 @@ class MailboxLinkLost(Event):
 class MailboxClientRefused(Event):
     client: str
     reason: str
-    TEXT: ClassVar[str] = "The connection of the mail process at {client} was closed: {reason}"
+    TEXT: ClassVar[str] = "The connection from {client} to mailbox-port or mailbox-socket was closed: {reason}"
 
 
 class MailboxNotice(MailboxWord):

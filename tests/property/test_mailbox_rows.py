@@ -187,6 +187,8 @@ class RowsMachine(RuleBasedStateMachine):
         """Everything that is asked by a key or listed."""
         model, here = self.model, [row for row in self.model.messages.values() if row.box == box]
         assert list(self.rows.messages(box)) == sorted(here, key=lambda row: (row.uid, row.guid))
+        for after in (0, 1, 3):
+            assert list(self.rows.messages(box, after)) == [row for row in self.rows.messages(box) if row.uid > after]
         assert self.rows.message(box, guid) == model.messages.get((box, guid))
         assert self.rows.unplaced(box) == sorted(row for row in here if row.uid == UNPLACED)
         at = sorted(row.guid for row in here if row.uid == uid)

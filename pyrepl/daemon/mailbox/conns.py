@@ -121,6 +121,10 @@ class Conns:
         """Why there is nothing to serve, if that lasts."""
         self._told_lost: Final[dict[str, str]] = {}
         """Member -> why the last link to it could not begin."""
+        self._proved: Final[set[TalkConn]] = set()
+        """Of members: each is who it says."""
+        self._told_refused = ("", "")
+        """The host of whom a connection was closed last that did not prove to be a member's, and why."""
         self._files: Final = DiskFiles()
 
     def now(self) -> float:
@@ -240,6 +244,7 @@ class Conns:
         elif isinstance(conn.talk, PeerLink) and self.shunned.until(opened.node) > self.now():
             conn.refuse("what this node said before made the other begin again: it is not heard for a while")
         elif isinstance(conn.talk, PeerLink):
+            self._proved.add(conn)
             self._told_lost.pop(opened.node, None)
             self._teller.link_up(opened.node, conn.addr)
             if not self._is_encrypted and is_public(conn.addr):
@@ -306,7 +311,7 @@ class Conns:
     def lost(self, conn: TalkConn, lost: Lost) -> None:
         name = self._names.pop(conn, "")
         if isinstance(conn.talk, PeerLink):
-            self._tell_lost(conn, conn.talk.peer, lost.reason)
+            self._tell_lost(conn, conn.talk.peer, lost)
             if self.keeping is not None:
                 self.keeping.driver.tell(partial(self._link_down, conn, conn.talk.peer))
         elif lost.is_fault:
@@ -315,11 +320,19 @@ class Conns:
             self.clients.pop(name, None)
             self.keeping.driver.tell(lambda node, now: node.client_gone(name, now))
 
-    def _tell_lost(self, conn: TalkConn, peer: str, reason: str) -> None:
-        """For the log. A link that does not come about is tried each second: it is told once for each reason."""
-        if peer and self._told_lost.get(peer) != reason:
-            self._teller.link_lost(peer, conn.addr, reason)
-            self._told_lost[peer] = reason
+    def _tell_lost(self, conn: TalkConn, peer: str, lost: Lost) -> None:
+        """For the log. A link that does not come about is tried each second: it is told once for each reason. Whoever
+        called this node, and has not proved to be a member, is none."""
+        is_members = conn in self._proved or conn.over is not None
+        self._proved.discard(conn)
+        if is_members and peer and self._told_lost.get(peer) != lost.reason:
+            self._teller.link_lost(peer, conn.addr, lost.reason)
+            self._told_lost[peer] = lost.reason
+        elif not is_members and lost.is_fault:
+            refused = conn.addr.rpartition(":")[0], lost.reason
+            if refused != self._told_refused:
+                self._log(events.MailboxClientRefused(conn.addr, lost.reason))
+            self._told_refused = refused
 
     # What the machine says
 

@@ -91,6 +91,9 @@ class MailboxDeeds:
         if client_id not in self._clients.conns:
             raise CommandError("ERR MAILBOX needs a connection of its own")
         if question is MailboxQuestion.CHECK:
+            if effect.user and not _is_user(effect.user):
+                # Members could not read the line, and would close their links.
+                raise CommandError(f"ERR no user can be called {effect.user!r}")
             self._check(client_id, effect.user)
         elif question is MailboxQuestion.RENEW:
             name = f"renew {client_id}"
@@ -327,13 +330,15 @@ def _boxes(node: Node, effect: AskMailboxes) -> dict[str, BoxRow]:
 
 
 def _one(node: Node, effect: AskMailboxes) -> BoxRow:
+    if not effect.box:
+        raise CommandError("ERR no mailbox is named: its name is empty")
     [box] = _boxes(node, effect).values()
     return box
 
 
 def _messages(node: Node, effect: AskMailboxes) -> Reply:
     """In the order of UIDs; those without one are shown by none."""
-    found = (row for row in node.core.rows.messages(_one(node, effect).guid) if row.uid > effect.after)
+    found = node.core.rows.messages(_one(node, effect).guid, effect.after)
     return [
         {
             b"uid": row.uid,

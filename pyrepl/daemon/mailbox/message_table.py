@@ -52,14 +52,14 @@ class MessageTable:
         found = self._messages("WHERE box = ? AND uid = ? ORDER BY guid LIMIT 1", box, uid)
         return found[0] if found else None
 
-    def messages(self, box: str) -> Iterator[MessageRow]:
+    def messages(self, box: str, after: int = -1) -> Iterator[MessageRow]:
         """By pages: rows that are put meanwhile may be among those that follow."""
-        after: tuple[int, str] = (-1, "")
+        last: tuple[int, str] = (after + 1, "")
         while page := self._messages(
-            "WHERE box = ? AND (uid, guid) > (?, ?) ORDER BY uid, guid LIMIT ?", box, *after, _PAGE
+            "WHERE box = ? AND (uid, guid) > (?, ?) ORDER BY uid, guid LIMIT ?", box, *last, _PAGE
         ):
             yield from page
-            after = (page[-1].uid, page[-1].guid)
+            last = (page[-1].uid, page[-1].guid)
 
     def unplaced(self, box: str) -> list[MessageRow]:
         return self._messages("WHERE box = ? AND uid = ? ORDER BY guid", box, UNPLACED)

@@ -157,8 +157,8 @@ class MemoryRows:
         guid = self._by_uid.get(box, {}).get(uid)
         return None if guid is None else self._messages[box][guid]
 
-    def messages(self, box: str) -> Iterator[MessageRow]:
-        return iter(self._in_order(box))
+    def messages(self, box: str, after: int = -1) -> Iterator[MessageRow]:
+        return iter(self._in_order(box)) if after < 0 else (row for row in self._in_order(box) if row.uid > after)
 
     def _in_order(self, box: str) -> list[MessageRow]:
         found = self._sorted.get(box)

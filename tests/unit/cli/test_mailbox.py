@@ -64,6 +64,13 @@ def test_a_user_whose_mail_stands_still() -> None:
     assert "alice stands still, 3 works are owed: no space" in result.output
 
 
+@pytest.mark.parametrize("users", [["alice"], ["alice", "bob"], []])
+def test_users_who_could_not_join_are_named(users: list[str]) -> None:
+    status = STATUS | {b"join": {b"left": 0, b"done": 3, b"failed": [user.encode() for user in users]}}
+    assert json.loads(asked(status, "--json").output)["join"] == {"left": 0, "done": 3, "failed": users}
+    assert (f"JOIN failed for {' '.join(users)}: " in asked(status).output) is bool(users)
+
+
 def test_a_node_that_does_nothing_to_its_mailboxes() -> None:
     closed = {b"why": b"the disk is full", b"seconds": 75}
     result = asked(STATUS | {b"closed": closed})

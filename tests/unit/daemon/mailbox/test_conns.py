@@ -13,7 +13,9 @@ import pytest
 from pyrepl.daemon.mailbox import dialer, server
 from pyrepl.daemon.mailbox.conns import Shunned
 from pyrepl.daemon.mailbox.talk_conn import TalkConn
-from pyrepl.mailbox.verbs import FlagsOf, Renumber, Side
+from pyrepl.mailbox.codec import encode
+from pyrepl.mailbox.greeting import PROTO
+from pyrepl.mailbox.verbs import FlagsOf, Hello, Renumber, Side
 from pyrepl.mailbox.words import Box, Dot
 from tests.unit.daemon.mailbox.mail_rig import MailProcess, cluster, links, texts
 from tests.unit.daemon.rig import Peer, in_loop, soon, until
@@ -166,6 +168,26 @@ async def test_strangers_are_turned_away(tmp_path: Path) -> None:
         assert (await first.ask("CREATE alice INBOX")).startswith("OK")
         silent = socket.create_connection(("127.0.0.1", port))
         silent.close()
+
+
+@in_loop
+async def test_what_a_stranger_says_is_not_told_of_a_member(tmp_path: Path) -> None:
+    """Neither now, nor in place of what becomes of the member later."""
+    async with cluster(tmp_path, "ab") as nodes:
+        mailboxes = nodes["a"].app.mailboxes
+        assert mailboxes is not None
+        await until(lambda: links(nodes["a"]) == 1)
+        hello = Hello(node="b", proto=PROTO, members=mailboxes.conf.members.digest(), nonce="0" * 32)
+        for _ in range(2):
+            peer = await soon(Peer.to(nodes["a"].app.node.settings.mailbox_port))
+            peer.write(encode(hello) + b"* BAD why=the%20node%20ends\n")
+            await soon(peer.reader.read())
+            peer.close()
+        await until(lambda: nodes["a"].logged("to mailbox-port or mailbox-socket was closed: "))
+        assert sum("was closed: " in line for line in nodes["a"].lines) == 1
+        assert links(nodes["a"]) == 1 and not nodes["a"].logged("is over")
+        mailboxes.conns.links["b"].close("the other end refused: the node ends")
+        await until(lambda: nodes["a"].logged("is over: the other end refused: the node ends"))
 
 
 @in_loop

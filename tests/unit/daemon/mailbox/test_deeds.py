@@ -10,6 +10,7 @@ import pytest
 from pyrepl.daemon.mailbox import server as room
 from pyrepl.errors import PyreplError
 from pyrepl.mailbox.node import Node
+from tests.peers.wire import ErrorReply
 from tests.unit.daemon.mailbox.mail_rig import MailProcess, cluster
 from tests.unit.daemon.rig import in_loop, until
 
@@ -101,6 +102,24 @@ async def test_users_and_their_messages(tmp_path: Path) -> None:
         assert found[1][b"size"] == 5 and found[0][b"modseq"] > found[1][b"modseq"]
         assert await asking.say("MAILBOX MESSAGES alice INBOX 4 10") == []
         assert await asking.error("MAILBOX MESSAGES alice Work 0 10") == "ERR alice has no mailbox Work"
+
+
+@in_loop
+async def test_a_name_that_is_none_harms_nobody(tmp_path: Path) -> None:
+    async with cluster(tmp_path, "ab") as nodes:
+        process = await MailProcess.of(tmp_path / "a")
+        for name in ("INBOX", "Work"):
+            await process.ask(f"CREATE alice {name}")
+        asking = await nodes["a"].peer()
+        for words in (["MASTER"], ["MESSAGES"], ["RENEW"], ["ALLOW"], ["DENY"]):
+            more = ["0", "10"] if words == ["MESSAGES"] else []
+            reply = await asking.call("MAILBOX", *words, "alice", "", *more)
+            assert isinstance(reply, ErrorReply) and "no mailbox is named" in str(reply)
+        for name in ("x/y", "..", "a\nb"):
+            reply = await asking.call("MAILBOX", "CHECK", name)
+            assert isinstance(reply, ErrorReply) and str(reply).startswith("ERR no user can be called ")
+        assert await asking.say("MAILBOX CHECK") == "OK"
+        assert not any(nodes[name].logged(word) for name in "ab" for word in ("begun_again", "is over"))
 
 
 @in_loop
