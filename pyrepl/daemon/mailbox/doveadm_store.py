@@ -82,6 +82,8 @@ class DoveadmStore:
         self._program: Final = program
         self._layout: Final = layout
         self._follow: Final = follow
+        self._undone: Final[set[tuple[str, str]]] = set()
+        """User and mailbox -> works there failed in the middle: what lies there twice may be a move's."""
         self._texts: Final = FetchedTexts(files, root)
         self.fresh: Final = FreshTexts()
         self.drop: Final = DropFolder(files, root)
@@ -181,6 +183,8 @@ class DoveadmStore:
 
     def _look(self, order: GateOrder) -> FoundBox | None:
         """What a mailbox holds; None if it is changing, so that it is to be asked again."""
+        if (order.user, order.box) in self._undone:
+            return None
         mail = self._mail(order.user)
         box = _present(mail, order.box)
         listed = mail.messages(box)
@@ -225,7 +229,10 @@ class DoveadmStore:
         try:
             if are_of_boxes(works):
                 return [self._change_boxes(mail, work) for work in works]
-            return self._perform_in(mail, user, box, [work for work in works if isinstance(work, _OF_MESSAGES)])
+            self._undone.add((user, box))
+            results = self._perform_in(mail, user, box, [work for work in works if isinstance(work, _OF_MESSAGES)])
+            self._undone.discard((user, box))
+            return results
         except _TROUBLE as error:
             return [failed(error)] * len(works)
 
@@ -254,6 +261,8 @@ class DoveadmStore:
             self.drop.keep(copies)
 
     def _change_boxes(self, mail: DoveadmMail, work: Work) -> Result:
+        if isinstance(work, RemoveBox):
+            self._undone.discard((work.user, work.box))
         done = storable(work, self._layout)
         return told_of_name(self._change_list(mail, done), work, done)
 

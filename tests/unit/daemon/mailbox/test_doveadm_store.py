@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from pyrepl.daemon.mailbox import doveadm_store as room
-from pyrepl.daemon.mailbox.doveadm_mail import DoveadmMail
+from pyrepl.daemon.mailbox.doveadm_mail import DoveadmBox, DoveadmMail, DoveadmMessage
+from pyrepl.daemon.mailbox.doveadm_program import DoveadmError
 from pyrepl.mailbox.compare import Text
 from pyrepl.mailbox.folders import FolderOrder, FoundFolder
 from pyrepl.mailbox.gate_states import GateOrder, GateWork
@@ -18,6 +19,7 @@ from pyrepl.mailbox.store import (
     SURE,
     AddMessage,
     MakeBox,
+    MoveMessage,
     Outcome,
     RemoveBox,
     RenameBox,
@@ -194,6 +196,28 @@ def test_a_copy_within_its_mailbox_gets_a_guid_of_its_own(rig: DoveadmRig) -> No
         mail.save("INBOX", HELLO, guid="G1")
     assert rig.store.gate(look()).is_busy and not rig.store.gate(look()).is_busy
     assert list(rig.shown()) == [5, 7, 10, 11] and len({guid for guid, _, _ in rig.shown().values()}) == 4
+
+
+def test_what_a_move_that_failed_left_twice_is_not_taken_for_a_copy(
+    rig: DoveadmRig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rig.tell(rig.add("G1", 5, "kw"))
+    lists, listed = DoveadmMail.messages, 0
+
+    def fails(mail: DoveadmMail, box: DoveadmBox) -> list[DoveadmMessage] | None:
+        nonlocal listed
+        listed += 1
+        if listed == 2:
+            raise DoveadmError("doveadm has not ended in 30 s")
+        return lists(mail, box)
+
+    monkeypatch.setattr(DoveadmMail, "messages", fails)
+    move = MoveMessage(USER, BOX, "G1", 10)
+    assert rig.outcome(move).outcome is Outcome.FAILED and list(rig.shown()) == [5, 10]
+    assert rig.store.gate(look()).is_busy and rig.store.gate(look()).is_busy
+    rig.tell(move)
+    assert rig.shown() == {10: ("G1", ["kw"], HELLO)}
+    assert not rig.store.gate(look()).is_busy
 
 
 def test_where_doveadm_fails_nothing_is_concluded(rig: DoveadmRig) -> None:
