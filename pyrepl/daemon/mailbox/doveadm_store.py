@@ -156,6 +156,9 @@ class DoveadmStore:
                 raise
         return found or self.drop.find(guid)
 
+    def check_missing(self, user: str, boxes: Iterable[str]) -> None:
+        """Dovecot tells of all mailboxes, or fails."""
+
     def users(self) -> list[str]:
         """Raises DoveadmError: not every Dovecot can list its users."""
         return sorted(self._program.run("user", "*").decode("utf-8", "replace").split())

@@ -28,11 +28,13 @@ def check_inbox(files: Files, root: bytes) -> None:
 def found_folders(
     files: Files, boxes: UserBoxes, order: FolderOrder, follow: Callable[[str, bytes], None]
 ) -> FoundFolders:
-    """`follow` watches a folder of a user. Raises OSError, NotThere."""
+    """`follow` watches a folder of a user. Raises OSError, NotThere, CorruptData."""
     for folder in boxes.folders():
         follow(order.user, folder)
     check_inbox(files, boxes.root)
-    found = tuple(_found(files, boxes, place, order.known) for place in boxes.places())
+    places = boxes.places()
+    boxes.check_missing(order.known)
+    found = tuple(_found(files, boxes, place, order.known) for place in places)
     unnamed = tuple(os.fsdecode(boxes.root + b"/" + folder) for folder in boxes.unnamed())
     return FoundFolders(found, frozenset(boxes.subscribed()), unnamed)
 

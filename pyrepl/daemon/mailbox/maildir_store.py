@@ -181,6 +181,10 @@ class MaildirStore:
             found[place.guid.decode()] = StoredBox(place.name, place.name in names, *what)
         return found
 
+    def check_missing(self, user: str, boxes: Iterable[str]) -> None:
+        """Raises NotThere, OSError, CorruptData."""
+        self._asked(user).check_missing(boxes)
+
     def has_text(self, user: str, guid: str) -> bool:
         """Raises NotThere, OSError, CorruptData."""
         return self.text(user, guid) is not None
@@ -252,7 +256,7 @@ class MaildirStore:
         return self._place.users()
 
     def boxes(self, user: str) -> list[Place]:
-        """The user's mailboxes, by name. Raises NotThere, OSError."""
+        """The user's mailboxes, by name, whose lists can be read. Raises NotThere, OSError."""
         return self._asked(user).places()
 
     def subscribed(self, user: str) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ A store is used by one worker for all of a user's works. Not here: the stores (m
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from typing import Protocol
 
 from pyrepl.daemon.mailbox.drop_folder import DropFolder
@@ -48,6 +48,10 @@ class NodeStore(MessageStore, Protocol):
 
     def users(self) -> list[str]:
         """Who has mail here. Raises NotThere, OSError."""
+
+    def check_missing(self, user: str, boxes: Iterable[str]) -> None:
+        """Of mailboxes that `stored` told now, or did not. Raises OSError, PyreplError where one was not told and may
+        be there, as something cannot be read."""
 
     def readable_text(self, user: str, guid: str, box: str) -> bytes | None:
         """The path of a message's text, from whatever has it; None if it is nowhere. `box`: the mailbox that probably

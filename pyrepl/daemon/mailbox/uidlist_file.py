@@ -197,5 +197,5 @@ def header_in(files: Files, folder: bytes) -> Header | None:
         return parse(first + b"\n").header
     except CorruptData as error:
         why = str(error).removesuffix(f" (at byte {error.offset})")
-        advice = "move it away, and Dovecot makes another one"
+        advice = "write its first line anew: 3 V<uidvalidity> N<uidnext> G<guid>, as MAILBOX INFO says"
         raise CorruptData(f"{os.fsdecode(path)} is damaged ({advice}): {why}", error.offset) from None

@@ -14,7 +14,7 @@ Every step may be told again after a crash. Not here: messages (open_box.py), an
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Set
+from collections.abc import Callable, Iterable, Set
 from contextlib import suppress
 from functools import partial
 from typing import Final, final
@@ -29,7 +29,6 @@ from pyrepl.daemon.mailbox.open_box import OpenBox
 from pyrepl.daemon.mailbox.subscription_file import SubscriptionFile
 from pyrepl.daemon.mailbox.uidlist_lock import UidlistLock
 from pyrepl.daemon.mailbox.user_folders import SUBFOLDERS, Place, UserFolders
-from pyrepl.errors import CorruptData
 from pyrepl.mailbox.maildir import fitting
 from pyrepl.mailbox.maildir.filename import base_of
 from pyrepl.mailbox.maildir.fitting import fitted
@@ -83,7 +82,7 @@ class UserBoxes:
     def make(self, work: MakeBox) -> list[bytes]:
         """What MakeBox says: if it is there already, what differs is changed. Which others have another folder now."""
         guid, displaced = work.box.encode(), list[bytes]()
-        place = self._folders.find(guid)
+        place = self._folders.find_own(guid)
         if place is None:
             displaced = self._make_new(guid, work, self._wanted(work.name))
         elif place.folder != self._wanted(work.name):
@@ -124,7 +123,7 @@ class UserBoxes:
 
     def remove_unless_mail(self, guid: bytes) -> bool:
         """As `remove`, but one that holds mail stays, as beside a Dovecot nobody may know of it yet. Is it gone?"""
-        place = self._folders.find(guid)
+        place = self._folders.find_own(guid)
         if place is None:
             self.remove(guid)
             return True
@@ -158,7 +157,7 @@ class UserBoxes:
     def remove(self, guid: bytes) -> None:
         """The mailbox goes with all that it holds; what is gone already is well."""
         self._drop.aside(guid).remove_all()
-        place = self._folders.find(guid)
+        place = self._folders.find_own(guid)
         if place is None:
             return
         if not place.folder:
@@ -207,8 +206,12 @@ class UserBoxes:
         return any(name in there and self._files.names(path + b"/" + name) for name in (CUR, NEW))
 
     def places(self) -> list[Place]:
-        """All mailboxes, by name."""
+        """All mailboxes, by name, whose lists can be read. Raises OSError."""
         return self._folders.scan()
+
+    def check_missing(self, guids: Iterable[str]) -> None:
+        """Raises OSError, CorruptData where `places` did not find one of these, and something could not be read."""
+        self._folders.check_missing({guid.encode() for guid in guids})
 
     def unnamed(self) -> tuple[bytes, ...]:
         """Folders with mail that are no mailbox of ours, as `places` found them last."""
@@ -251,11 +254,7 @@ class UserBoxes:
     def _displace(self, target: bytes, guid: bytes) -> list[bytes]:
         """Free a folder for the mailbox `guid`: another one that lies there is shown under another name. Which ones
         were moved."""
-        try:
-            other = uidlist_file.guid_in(self._files, self._folders.path(target))
-        except CorruptData:
-            # Whose mail it is nobody knows any more: it becomes that of the mailbox which comes.
-            other = None
+        other = uidlist_file.guid_in(self._files, self._folders.path(target))
         if other is None or other == guid:
             return []
         found = self._folders.find(other)

@@ -5,13 +5,14 @@ Not here: making and moving them (user_boxes.py), and the layouts (pyrepl.mailbo
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from contextlib import suppress
 from typing import Final, NamedTuple, final
 
 from pyrepl.daemon.mailbox.files import Files, folder_of
 from pyrepl.daemon.mailbox.message_files import CUR, NEW
 from pyrepl.daemon.mailbox.uidlist_file import guid_in
+from pyrepl.errors import CorruptData
 from pyrepl.mailbox.maildir.layout import MOST_PARTS, Layout
 
 TMP: Final = b"tmp"
@@ -36,6 +37,10 @@ class UserFolders:
         self._layout: Final = layout
         self.root: Final = root
         self._known: dict[bytes, Place] = {}
+        self._unread: OSError | CorruptData | None = None
+        """Why a folder is none of `_known`, as its list could not be read when all were looked for."""
+        self._own_unread: OSError | CorruptData | None = None
+        """So of one that belongs to whom the user's folder belongs to."""
         self.unnamed: tuple[bytes, ...] = ()
         """Folders with mail that no mailbox can have, as they were found last: their names cannot be said."""
 
@@ -44,25 +49,50 @@ class UserFolders:
         return self.root + b"/" + folder if folder else self.root
 
     def find(self, guid: bytes) -> Place | None:
-        """Where a mailbox lies; None if it is nowhere. Raises OSError."""
+        """Where a mailbox lies; None if it is nowhere. Raises OSError, CorruptData: it may lie in a folder whose list
+        cannot be read."""
         place = self._known.get(guid)
         if place is None or guid_in(self._files, self.path(place.folder)) != guid:
             self.scan()
+            self.check_missing({guid})
         return self._known.get(guid)
 
+    def find_own(self, guid: bytes) -> Place | None:
+        """As `find`, but none is expected in a folder of another owner that cannot be read: something else lies there,
+        as beside the mailboxes of a user whose home it is."""
+        if guid not in self._known or guid_in(self._files, self.path(self._known[guid].folder)) != guid:
+            self.scan()
+            if self._own_unread is not None and guid not in self._known:
+                raise self._own_unread.with_traceback(None)
+        return self._known.get(guid)
+
+    def check_missing(self, guids: Set[bytes]) -> None:
+        """Raises OSError, CorruptData where one of these was not found, and may lie in a folder whose list cannot be
+        read: it is not one that is not there."""
+        if self._unread is not None and not guids <= self._known.keys():
+            raise self._unread.with_traceback(None)
+
     def scan(self) -> list[Place]:
-        """All mailboxes that have a GUID, by name. Raises OSError.
+        """All mailboxes that have a GUID, by name, of folders whose list can be read: `check_missing` tells what the
+        others may be. Raises OSError.
 
         A GUID that two folders claim is the other one's, not INBOX's: INBOX is moved by making a copy first.
         """
-        self._known = {}
+        self._known, self._unread, self._own_unread = {}, None, None
         unnamed = []
         for folder in [b"", *sorted(self._folders())]:
-            name, guid = self._layout.name(folder), guid_in(self._files, self.path(folder))
-            if name is not None and guid is not None:
+            name = self._layout.name(folder)
+            if name is None:
+                unnamed += [folder] if self._is_folder(folder + b"/" + CUR) else []
+                continue
+            try:
+                guid = guid_in(self._files, self.path(folder))
+            except (OSError, CorruptData) as error:
+                self._unread = self._unread or error
+                self._own_unread = self._own_unread or (error if self._is_own(folder) else None)
+                continue
+            if guid is not None:
                 self._known[guid] = Place(name, guid, folder)
-            elif name is None and self._is_folder(folder + b"/" + CUR):
-                unnamed.append(folder)
         self.unnamed = tuple(unnamed)
         return sorted(self._known.values())
 
@@ -70,8 +100,7 @@ class UserFolders:
         """The folders in which mailboxes appear and go, and those that are to become some, as they have no GUID yet,
         relative to the user's. Raises OSError."""
         is_nested = self._layout.separator == "/"
-        found = (each for each in self._folders() if is_nested or guid_in(self._files, self.path(each)) is None)
-        return [b"", *found]
+        return [b"", *(each for each in self._folders() if is_nested or not self._has_list(each))]
 
     def forget(self) -> None:
         """Folders were made, moved or removed."""
@@ -117,6 +146,17 @@ class UserFolders:
     def _is_child(self, folder: bytes, name: bytes) -> bool:
         child = folder + b"/" + name if folder else name
         return name not in SUBFOLDERS and self._is_folder(child)
+
+    def _has_list(self, folder: bytes) -> bool:
+        """Does the list of a mailbox lie there, be it one that cannot be read?"""
+        try:
+            return guid_in(self._files, self.path(folder)) is not None
+        except (OSError, CorruptData):
+            return True
+
+    def _is_own(self, folder: bytes) -> bool:
+        found, root = self._files.stat(self.path(folder)), self._files.stat(self.root)
+        return found is None or root is None or found.owner == root.owner
 
     def _is_folder(self, folder: bytes) -> bool:
         found = self._files.stat(self.path(folder))

@@ -39,6 +39,8 @@ class ModelDisk:
         self._synced_bytes: dict[int, int] = {}
         self._mtime: dict[int, int] = {ROOT: 0}
         self._log: list[Change] = []
+        self.foreign: set[bytes] = set()
+        """Paths of what belongs to another one."""
         self._next = ROOT
         self._clock = 0
 
@@ -49,8 +51,8 @@ class ModelDisk:
             inode = self._find(path)
         except (FileNotFoundError, NotADirectoryError):
             return None
-        is_folder = inode in self._folders
-        return Stat(0 if is_folder else len(self._data[inode]), inode, self._mtime[inode], is_folder, OWNER)
+        is_folder, owner = inode in self._folders, OWNER + (path in self.foreign)
+        return Stat(0 if is_folder else len(self._data[inode]), inode, self._mtime[inode], is_folder, owner)
 
     def names(self, folder: bytes) -> list[bytes]:
         return sorted(self._folder(folder))

@@ -12,7 +12,7 @@ from pyrepl.daemon.mailbox.box_move import bases_in, link_over, move_over
 from pyrepl.daemon.mailbox.maildir_store import MaildirStore
 from pyrepl.daemon.mailbox.user_boxes import UserBoxes
 from pyrepl.daemon.mailbox.user_folders import TMP
-from pyrepl.mailbox.store import RenameBox
+from pyrepl.mailbox.store import Outcome, RenameBox
 from tests.unit.daemon.mailbox.model_disk import Died, ModelDisk, die_at
 from tests.unit.daemon.mailbox.store_rig import (
     HOME,
@@ -95,6 +95,9 @@ def test_a_list_that_a_power_cut_emptied_costs_no_mail(disk: ModelDisk, store: M
     tell(store, add(store, "G1", 1, b"theirs", box=THIRD_ID))
     disk.unlink(_folder(layout, b"X") + b"/dovecot-uidlist")
     disk.write_new(_folder(layout, b"X") + b"/dovecot-uidlist", b"")
+    [result] = store.perform([RenameBox(USER, WORK_ID, "X")])
+    assert result.outcome is Outcome.FAILED and "write its first line anew" in result.reason
+    disk.unlink(_folder(layout, b"X") + b"/dovecot-uidlist")
     tell(store, RenameBox(USER, WORK_ID, "X"))
     assert _unlisted(disk, store, _folder(layout, b"X")) == [b"theirs"]
 

@@ -204,6 +204,34 @@ def test_a_mailbox_whose_list_cannot_be_read_is_not_one_that_is_not_there(
     assert rig.disk.names(work + b"/cur") == [b"G1:2,"]
 
 
+@pytest.mark.parametrize(("guid", "path"), [(INBOX_ID, HOME), (WORK_ID, HOME + b"/.Work")])
+def test_a_list_whose_first_line_is_written_anew_is_one_again(guid: str, path: bytes) -> None:
+    """As the error advises."""
+    rig = Rig()
+    tell(rig.store, add(rig.store, "G1", 3, b"one", box=guid))
+    _empty(rig, path)
+    order = FolderOrder(USER, frozenset({INBOX_ID, WORK_ID}))
+    assert "write its first line anew: 3 V<uidvalidity> N<uidnext> G<guid>" in rig.store.folders(order).why
+    rig.disk.unlink(path + LIST)
+    rig.disk.write_new(path + LIST, b"3 V9 N4 G%b\n" % guid.encode())
+    assert len(sorted_(rig.listed(INBOX_ID, WORK_ID))) == 2
+    assert rig.store.listing(USER, guid).unlisted == {b"G1"} and rig.store.listing(USER, guid).next_uid == 4
+
+
+@pytest.mark.parametrize("name", [b".spamassassin", b".two..dots"])
+def test_a_folder_of_somebody_else_that_cannot_be_read_stops_nothing(name: bytes) -> None:
+    """Beside the mailboxes of a user whose home it is."""
+    rig = Rig()
+    rig.disk.make_folders(HOME + b"/" + name)
+    rig.disk.foreign.add(HOME + b"/" + name)
+    _refuse(rig, HOME + b"/" + name)
+    assert len(sorted_(rig.listed(INBOX_ID, WORK_ID))) == 2 and len(rig.store.stored(USER)) == 2
+    rig.store.check_missing(USER, {INBOX_ID, WORK_ID})
+    tell(rig.store, make_box("3" * 32, "New", 8), RemoveBox(USER, "3" * 32), RemoveBox(USER, "3" * 32))
+    order = FolderOrder(USER, frozenset({INBOX_ID, WORK_ID, "9" * 32}))
+    assert rig.store.folders(order).found is not None or name == b".spamassassin", "that may be it"
+
+
 def test_a_mailbox_whose_deletion_was_cut_short_may_be_removed() -> None:
     rig = Rig()
     rig.disk.remove_folder(HOME + b"/.Work/cur")

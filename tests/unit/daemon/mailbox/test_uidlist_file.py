@@ -108,7 +108,7 @@ def test_what_is_no_list(disk: ModelDisk, file: UidlistFile) -> None:
         file.load()
     with pytest.raises(
         CorruptData,
-        match=r"dovecot-uidlist is damaged \(move it away, .*of its versions 1 and 3 are known \(at byte 0\)$",
+        match=r"dovecot-uidlist is damaged \(write its first line anew.*3 are known \(at byte 0\)$",
     ):
         guid_in(disk, b"/box")
 
