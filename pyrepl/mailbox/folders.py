@@ -46,10 +46,12 @@ Listed: TypeAlias = Callable[[str], None]
 
 
 class FolderOrder(NamedTuple):
-    """List a user's folders; of the mailboxes `known` nothing but their names is wanted."""
+    """List a user's folders; of the mailboxes `known` nothing but their names is wanted. `names`: GUIDs of all that the
+    user has, and what clients see them as."""
 
     user: str
     known: frozenset[str]
+    names: tuple[tuple[str, str], ...] = ()
 
 
 class FoundFolder(NamedTuple):
@@ -167,7 +169,8 @@ class Folders:
             else:
                 state.is_asked, state.is_due_later, state.at = True, False, _NEVER
                 state.shown = view(self._core.rows, user)
-                found.append(FolderOrder(user, self._plain(user, state.shown)))
+                names = tuple((guid, name) for guid, (name, _) in state.shown.items())
+                found.append(FolderOrder(user, self._plain(user, state.shown), names))
         return found
 
     def is_missing(self, box: str) -> bool:

@@ -156,6 +156,9 @@ class DoveadmStore:
                 raise
         return found or self.drop.find(guid)
 
+    def remember(self, user: str, names: Mapping[str, str]) -> None:
+        """Dovecot knows them."""
+
     def check_missing(self, user: str, boxes: Iterable[str]) -> None:
         """Dovecot tells of all mailboxes, or fails."""
 

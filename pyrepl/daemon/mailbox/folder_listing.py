@@ -32,8 +32,9 @@ def found_folders(
     for folder in boxes.folders():
         follow(order.user, folder)
     check_inbox(files, boxes.root)
+    boxes.remember(order.names)
     places = boxes.places()
-    boxes.check_missing(order.known)
+    boxes.check_missing({*order.known, *dict(order.names)})
     found = tuple(_found(files, boxes, place, order.known) for place in places)
     unnamed = tuple(os.fsdecode(boxes.root + b"/" + folder) for folder in boxes.unnamed())
     return FoundFolders(found, frozenset(boxes.subscribed()), unnamed)

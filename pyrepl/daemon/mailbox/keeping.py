@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import socket
 import time
-from collections.abc import Callable, Mapping, Set
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from functools import partial
 from typing import TYPE_CHECKING, Final, final
@@ -132,7 +132,7 @@ class Keeping:
             each.expect(having)
         for at in range(0, len(users), _USERS_AT_ONCE):
             portion = users[at : at + _USERS_AT_ONCE]
-            known = {user: frozenset(shown[user]) for user in portion}
+            known = {user: {guid: name for guid, (name, _) in shown[user].items()} for user in portion}
             stored, refused = await workers.in_first(partial(_stored, known))
             self.driver.node.core.recover(stored)
             unread |= {user: why for user, why in refused.items() if user in having}
@@ -237,11 +237,15 @@ def _gates(conf: Configured, settings: Settings, wake: Callable[[], None], gone:
     return GateRoom(conf.database.parent, conf.gates, wake, gone, settings.mailbox_poll / 1000)
 
 
-def _stored(users: Mapping[str, Set[str]], store: NodeStore) -> tuple[dict[str, dict[str, StoredBox]], dict[str, str]]:
-    """What is there of each user, and of those whose Maildir cannot be read, why. `users`: the mailboxes of each."""
+def _stored(
+    users: Mapping[str, Mapping[str, str]], store: NodeStore
+) -> tuple[dict[str, dict[str, StoredBox]], dict[str, str]]:
+    """What is there of each user, and of those whose Maildir cannot be read, why. `users`: the names of the mailboxes
+    of each, by GUID."""
     found, refused = {}, {}
     for user, boxes in users.items():
         try:
+            store.remember(user, boxes)
             stored = store.stored(user)
             store.check_missing(user, boxes)
             found[user] = stored

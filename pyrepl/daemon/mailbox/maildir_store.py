@@ -181,6 +181,10 @@ class MaildirStore:
             found[place.guid.decode()] = StoredBox(place.name, place.name in names, *what)
         return found
 
+    def remember(self, user: str, names: Mapping[str, str]) -> None:
+        """Raises NotThere, OSError."""
+        self._asked(user).remember(names.items())
+
     def check_missing(self, user: str, boxes: Iterable[str]) -> None:
         """Raises NotThere, OSError, CorruptData."""
         self._asked(user).check_missing(boxes)

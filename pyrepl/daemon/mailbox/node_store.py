@@ -49,9 +49,12 @@ class NodeStore(MessageStore, Protocol):
     def users(self) -> list[str]:
         """Who has mail here. Raises NotThere, OSError."""
 
+    def remember(self, user: str, names: Mapping[str, str]) -> None:
+        """Mailboxes that the user has, by GUID, and what clients see them as. Raises OSError, PyreplError."""
+
     def check_missing(self, user: str, boxes: Iterable[str]) -> None:
         """Of mailboxes that `stored` told now, or did not. Raises OSError, PyreplError where one was not told and may
-        be there, as something cannot be read."""
+        be there, as something cannot be read, or something of it is there."""
 
     def readable_text(self, user: str, guid: str, box: str) -> bytes | None:
         """The path of a message's text, from whatever has it; None if it is nowhere. `box`: the mailbox that probably

@@ -26,6 +26,8 @@ from pyrepl.mailbox.maildir.uidlist import (
 )
 
 NAME: Final = b"dovecot-uidlist"
+WRITE_ANEW: Final = "write its first line anew: 3 V<uidvalidity> N<uidnext> G<guid>, as MAILBOX INFO says"
+"""What helps a list that is damaged: one that Dovecot makes has another GUID, so it is another mailbox's."""
 
 
 @final
@@ -197,5 +199,4 @@ def header_in(files: Files, folder: bytes) -> Header | None:
         return parse(first + b"\n").header
     except CorruptData as error:
         why = str(error).removesuffix(f" (at byte {error.offset})")
-        advice = "write its first line anew: 3 V<uidvalidity> N<uidnext> G<guid>, as MAILBOX INFO says"
-        raise CorruptData(f"{os.fsdecode(path)} is damaged ({advice}): {why}", error.offset) from None
+        raise CorruptData(f"{os.fsdecode(path)} is damaged ({WRITE_ANEW}): {why}", error.offset) from None

@@ -112,7 +112,7 @@ class UserBoxes:
         if target and uidlist_file.guid_in(self._files, self._folders.root) == guid:
             # Its copy is there, be it one that was made before a crash.
             self._empty_inbox(bases_in(self._files, self._folders.path(target)))
-        self._folders.forget()
+        self._folders.forget(guid)
         return displaced
 
     def free_inbox(self) -> None:
@@ -147,11 +147,11 @@ class UserBoxes:
             away = self._move_away(place)
             if self.has_mail(away):
                 self._move_back(away, self.path(place))
-                self._folders.forget()
+                self._folders.forget(place.guid)
                 return False
             remove_tree(self._files, away)
         self._drop.aside(place.guid).remove_all()
-        self._folders.forget()
+        self._folders.forget(place.guid)
         return True
 
     def remove(self, guid: bytes) -> None:
@@ -159,12 +159,13 @@ class UserBoxes:
         self._drop.aside(guid).remove_all()
         place = self._folders.find_own(guid)
         if place is None:
+            self._folders.forget(guid)
             return
         if not place.folder:
             self._empty_inbox(None)
         else:
             remove_tree(self._files, self._move_away(place))
-        self._folders.forget()
+        self._folders.forget(guid)
 
     def _move_away(self, place: Place) -> bytes:
         """A mailbox is in no user's folder any more: where it lies instead."""
@@ -209,8 +210,12 @@ class UserBoxes:
         """All mailboxes, by name, whose lists can be read. Raises OSError."""
         return self._folders.scan()
 
+    def remember(self, names: Iterable[tuple[str, str]]) -> None:
+        """GUIDs, and what the rows call them."""
+        self._folders.remember((guid.encode(), name) for guid, name in names)
+
     def check_missing(self, guids: Iterable[str]) -> None:
-        """Raises OSError, CorruptData where `places` did not find one of these, and something could not be read."""
+        """Raises OSError, CorruptData, NotThere where `places` did not find one of these, and it is not gone."""
         self._folders.check_missing({guid.encode() for guid in guids})
 
     def unnamed(self) -> tuple[bytes, ...]:
@@ -235,7 +240,7 @@ class UserBoxes:
             self._complete(made, guid, work.uidvalidity, work.uidnext)
             self._folders.make_parents(target)
             self._put(made, target)
-        self._folders.forget()
+        self._folders.forget(guid)
         return displaced
 
     def _complete(self, path: bytes, guid: bytes, uidvalidity: int, uidnext: int) -> None:

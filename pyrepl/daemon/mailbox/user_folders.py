@@ -5,13 +5,15 @@ Not here: making and moving them (user_boxes.py), and the layouts (pyrepl.mailbo
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Set
+import os
+from collections.abc import Iterable, Iterator, Set
 from contextlib import suppress
 from typing import Final, NamedTuple, final
 
 from pyrepl.daemon.mailbox.files import Files, folder_of
+from pyrepl.daemon.mailbox.maildirs_place import NotThere
 from pyrepl.daemon.mailbox.message_files import CUR, NEW
-from pyrepl.daemon.mailbox.uidlist_file import guid_in
+from pyrepl.daemon.mailbox.uidlist_file import NAME, WRITE_ANEW, guid_in
 from pyrepl.errors import CorruptData
 from pyrepl.mailbox.maildir.layout import MOST_PARTS, Layout
 
@@ -37,6 +39,8 @@ class UserFolders:
         self._layout: Final = layout
         self.root: Final = root
         self._known: dict[bytes, Place] = {}
+        self._seen: Final[dict[bytes, Place]] = {}
+        """Where each was found last, be it gone now."""
         self._unread: OSError | CorruptData | None = None
         """Why a folder is none of `_known`, as its list could not be read when all were looked for."""
         self._own_unread: OSError | CorruptData | None = None
@@ -49,8 +53,7 @@ class UserFolders:
         return self.root + b"/" + folder if folder else self.root
 
     def find(self, guid: bytes) -> Place | None:
-        """Where a mailbox lies; None if it is nowhere. Raises OSError, CorruptData: it may lie in a folder whose list
-        cannot be read."""
+        """Where a mailbox lies; None if it is nowhere. Raises OSError, CorruptData, NotThere, as `check_missing`."""
         place = self._known.get(guid)
         if place is None or guid_in(self._files, self.path(place.folder)) != guid:
             self.scan()
@@ -66,17 +69,43 @@ class UserFolders:
                 raise self._own_unread.with_traceback(None)
         return self._known.get(guid)
 
+    def remember(self, names: Iterable[tuple[bytes, str]]) -> None:
+        """What mailboxes are called, as the rows have it: where one lies that was not seen yet."""
+        for guid, name in names:
+            if guid not in self._seen and self._layout.why_not(name) is None:
+                self._seen[guid] = Place(name, guid, self._layout.folder(name))
+
     def check_missing(self, guids: Set[bytes]) -> None:
-        """Raises OSError, CorruptData where one of these was not found, and may lie in a folder whose list cannot be
-        read: it is not one that is not there."""
-        if self._unread is not None and not guids <= self._known.keys():
+        """Raises OSError, CorruptData, NotThere where one of these was not found, and is not gone: it may lie in a
+        folder whose list cannot be read, or something of it is where it was seen."""
+        missing = guids - self._known.keys()
+        if missing and self._unread is not None:
             raise self._unread.with_traceback(None)
+        for guid in missing & self._seen.keys():
+            self._check_gone(self._seen[guid].folder)
+
+    def _check_gone(self, folder: bytes) -> None:
+        """Of INBOX's folder others say what is there."""
+        path = self.path(folder)
+        found = self._files.stat(path) if folder else None
+        if found is None:
+            return
+        where = os.fsdecode(path)
+        if not found.is_folder:
+            raise NotThere(f"{where} is no folder: a mailbox has to lie there itself, not behind a link")
+        names = self._files.names(path)
+        if not names:
+            raise NotThere(f"{where} is empty: is its disk mounted? If the mailbox was removed, remove the folder too")
+        if NAME not in names and any(name in names and self._files.names(path + b"/" + name) for name in (CUR, NEW)):
+            raise NotThere(f"{where} has mail and no {NAME.decode()}: put the list back, or {WRITE_ANEW}")
 
     def scan(self) -> list[Place]:
         """All mailboxes that have a GUID, by name, of folders whose list can be read: `check_missing` tells what the
         others may be. Raises OSError.
 
-        A GUID that two folders claim is the other one's, not INBOX's: INBOX is moved by making a copy first.
+        A GUID that two folders claim is that one's where it was seen; where that is not known, the other one's and not
+        INBOX's: INBOX is moved by making a copy first. A mailbox whose folder got a name that cannot be said is there,
+        under the name that it had.
         """
         self._known, self._unread, self._own_unread = {}, None, None
         unnamed = []
@@ -84,17 +113,26 @@ class UserFolders:
             name = self._layout.name(folder)
             if name is None:
                 unnamed += [folder] if self._is_folder(folder + b"/" + CUR) else []
-                continue
             try:
                 guid = guid_in(self._files, self.path(folder))
             except (OSError, CorruptData) as error:
                 self._unread = self._unread or error
-                self._own_unread = self._own_unread or (error if self._is_own(folder) else None)
+                is_own = name is not None and self._is_own(folder)
+                self._own_unread = self._own_unread or (error if is_own else None)
                 continue
             if guid is not None:
-                self._known[guid] = Place(name, guid, folder)
+                self._take(guid, name, folder)
+        self._seen.update(self._known)
         self.unnamed = tuple(unnamed)
         return sorted(self._known.values())
+
+    def _take(self, guid: bytes, name: str | None, folder: bytes) -> None:
+        seen, other = self._seen.get(guid), self._known.get(guid)
+        if name is None and (seen is None or other is not None):
+            return
+        is_where_seen = seen is not None and other is not None and other.folder == seen.folder
+        if not is_where_seen:
+            self._known[guid] = Place(seen.name if name is None and seen is not None else name or "", guid, folder)
 
     def watched(self) -> list[bytes]:
         """The folders in which mailboxes appear and go, and those that are to become some, as they have no GUID yet,
@@ -102,9 +140,10 @@ class UserFolders:
         is_nested = self._layout.separator == "/"
         return [b"", *(each for each in self._folders() if is_nested or not self._has_list(each))]
 
-    def forget(self) -> None:
-        """Folders were made, moved or removed."""
+    def forget(self, guid: bytes) -> None:
+        """The folder of a mailbox was made, moved or removed."""
         self._known = {}
+        self._seen.pop(guid, None)
 
     def is_there(self, folder: bytes) -> bool:
         return self._files.stat(self.path(folder)) is not None

@@ -168,7 +168,7 @@ def test_what_cannot_be_listed_says_nothing() -> None:
     rig.now += RETRY_S
     assert rig.orders("alice") == [], "works are owed"
     rig.now += RETRY_S
-    assert rig.orders() == [FolderOrder("alice", frozenset({INBOX, WORK}))]
+    assert rig.orders() == [FolderOrder("alice", frozenset({INBOX, WORK}), ((INBOX, "INBOX"), (WORK, "Work")))]
 
 
 def test_what_was_listed_while_mailboxes_were_changed_says_nothing() -> None:
@@ -280,7 +280,9 @@ def test_subscriptions_are_followed_and_go_along_with_a_rename() -> None:
 def test_users_of_before_are_listed_at_the_start() -> None:
     rig = Rig()
     node = Node("a", Members((Member("a"),)), rig.rows, 0.0, NodeOptions(expunge_guard=GUARD))
-    assert node.folders is not None and node.folders.orders((), 0.0) == [FolderOrder("alice", frozenset({INBOX, WORK}))]
+    assert node.folders is not None and node.folders.orders((), 0.0) == [
+        FolderOrder("alice", frozenset({INBOX, WORK}), ((INBOX, "INBOX"), (WORK, "Work")))
+    ]
     assert node.folders.orders((), 0.0) == [], "until it is done"
 
 

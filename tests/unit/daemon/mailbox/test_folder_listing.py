@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 import pytest
 
 from pyrepl.daemon.mailbox.maildir_store import MaildirStore
-from pyrepl.daemon.mailbox.maildirs_place import MaildirsPlace
+from pyrepl.daemon.mailbox.maildirs_place import MaildirsPlace, NotThere
 from pyrepl.daemon.mailbox.uidlist_lock import GATE_S, UidlistLock
 from pyrepl.mailbox.folders import FolderOrder, FoundFolder, FoundFolders
 from pyrepl.mailbox.gate_states import GateOrder, GateWork
@@ -26,7 +26,7 @@ from pyrepl.mailbox.store import (
     Work,
 )
 from pyrepl.mailbox.uids import UidBlocks
-from tests.unit.daemon.mailbox.model_disk import OWNER
+from tests.unit.daemon.mailbox.model_disk import OWNER, ModelDisk
 from tests.unit.daemon.mailbox.store_rig import (
     HOME,
     INBOX_ID,
@@ -74,14 +74,15 @@ class Told:
 
 
 class Rig:
-    def __init__(self, layout: str = "maildir++") -> None:
-        self.disk = new_disk()
+    def __init__(self, layout: str = "maildir++", disk: ModelDisk | None = None) -> None:
+        self.disk = disk or new_disk()
         self.told = Told()
         place = MaildirsPlace(self.disk, PATTERN, OWNER)
         lock = UidlistLock(self.disk, b"host", lambda _: None, wait_s=0.1, keeper=1)
         self.store = MaildirStore(self.disk, place, LAYOUTS[layout], lock, ORIGIN, lambda _: None, self.told, BLOCKS)
-        self.store.prepare(is_new=True)
-        tell(self.store, make_box(), make_box(WORK_ID, "Work", 9))
+        self.store.prepare(is_new=disk is None)
+        if disk is None:
+            tell(self.store, make_box(), make_box(WORK_ID, "Work", 9))
 
     def open(self, box: str) -> None:
         """Its gate, which is shut since the mailbox was made."""
@@ -229,7 +230,71 @@ def test_a_folder_of_somebody_else_that_cannot_be_read_stops_nothing(name: bytes
     rig.store.check_missing(USER, {INBOX_ID, WORK_ID})
     tell(rig.store, make_box("3" * 32, "New", 8), RemoveBox(USER, "3" * 32), RemoveBox(USER, "3" * 32))
     order = FolderOrder(USER, frozenset({INBOX_ID, WORK_ID, "9" * 32}))
-    assert rig.store.folders(order).found is not None or name == b".spamassassin", "that may be it"
+    assert rig.store.folders(order).found is None, "that may be it"
+
+
+ORDER = FolderOrder(USER, frozenset({INBOX_ID}), ((INBOX_ID, "INBOX"), (WORK_ID, "Work")))
+"""As if Work were shown under another name than its own."""
+
+
+@pytest.mark.parametrize("how", ["no list", "unmounted", "a link"])
+def test_a_mailbox_of_which_something_is_there_is_not_gone(how: str) -> None:
+    """Other nodes would delete it with its mail, and this one when it is back."""
+    rig, work = Rig(), HOME + b"/.Work"
+    tell(rig.store, add(rig.store, "G1", 3, b"one", box=WORK_ID))
+    assert rig.store.folders(ORDER).found is not None
+    if how == "no list":
+        rig.disk.rename(work + LIST, b"/list")
+    else:
+        rig.disk.rename(work, b"/elsewhere")
+        rig.disk.make_folders(work) if how == "unmounted" else rig.disk.write_new(work, b"")
+    for _ in range(2):
+        result = rig.store.folders(ORDER)
+        assert result.found is None and "/.Work " in result.why
+        assert outcomes(rig.store.perform([SetFlags(USER, WORK_ID, "G1", ())])) == [Outcome.FAILED]
+        again = Rig(disk=rig.disk)
+        again.store.remember(USER, dict(ORDER.names))
+        assert len(again.store.stored(USER)) == 1
+        with pytest.raises(NotThere, match=r"/\.Work "):
+            again.store.check_missing(USER, dict(ORDER.names))
+    if how == "no list":
+        rig.disk.rename(b"/list", work + LIST)
+    else:
+        rig.disk.remove_folder(work) if how == "unmounted" else rig.disk.unlink(work)
+        rig.disk.rename(b"/elsewhere", work)
+    assert len(sorted_(rig.store.folders(ORDER).found)) == 2
+
+
+def test_a_mailbox_with_a_name_that_cannot_be_said_is_there_under_its_own() -> None:
+    """A client may give it one, and another one later."""
+    rig = Rig()
+    tell(rig.store, add(rig.store, "G1", 3, b"one", box=WORK_ID))
+    rig.disk.rename(HOME + b"/.Work", HOME + b"/.two..dots")
+    for store in (rig.store, Rig(disk=rig.disk).store):
+        found = store.folders(ORDER).found
+        assert [(each.name, each.box) for each in sorted_(found)] == [("INBOX", INBOX_ID), ("Work", WORK_ID)]
+        assert found is not None and found.unnamed == (os.fsdecode(HOME) + "/.two..dots",)
+        seen = SetFlags(USER, WORK_ID, "G1", ("\\Seen",))
+        store.perform([seen])
+        tell(store, seen)
+    tell(rig.store, RenameBox(USER, WORK_ID, "Play"))
+    assert rig.disk.names(HOME + b"/.Play/cur") == [b"G1:2,S"] and rig.disk.stat(HOME + b"/.two..dots") is None
+
+
+@pytest.mark.parametrize(("guid", "folder"), [(WORK_ID, b"/.Work"), (INBOX_ID, b"")])
+def test_of_two_folders_with_one_guid_the_one_that_was_seen_is_the_mailbox(guid: str, folder: bytes) -> None:
+    """A copy by hand is no rename."""
+    rig = Rig()
+    copy = HOME + b"/.Work.old"
+    for name in (b"cur", b"new", b"tmp"):
+        rig.disk.make_folders(copy + b"/" + name)
+    rig.disk.write_new(copy + LIST, rig.disk.read(HOME + folder + LIST))
+    names = {INBOX_ID: "INBOX", WORK_ID: "Work"}
+    for store in (rig.store, Rig(disk=rig.disk).store):
+        assert {each.box: each.name for each in sorted_(store.folders(ORDER).found)} == names
+    rig.disk.rename(HOME + b"/.Work", b"/gone") if guid == WORK_ID else None
+    found = sorted_(rig.store.folders(ORDER).found)
+    assert {each.box: each.name for each in found} == names | ({WORK_ID: "Work/old"} if guid == WORK_ID else {})
 
 
 def test_a_mailbox_whose_deletion_was_cut_short_may_be_removed() -> None:
