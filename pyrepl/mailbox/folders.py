@@ -31,6 +31,7 @@ from pyrepl.mailbox.journal_ops import by_guid
 from pyrepl.mailbox.maildir.fitting import fitted, mark
 from pyrepl.mailbox.maildir.layout import INBOX, Layout
 from pyrepl.mailbox.rows import BoxRow
+from pyrepl.mailbox.sayable import sayable
 from pyrepl.mailbox.store import Ended, MakeBox, Outcome, RemoveBox
 from pyrepl.mailbox.verbs import Create, Delete, Op, Rename, Subscribe, Unsubscribe
 from pyrepl.mailbox.words import Box, Dot, Vector
@@ -354,4 +355,5 @@ class Folders:
         return box
 
     def _do(self, op: Op) -> None:
-        self._core.do([op])
+        """An op that nobody could read is told of, and not made: else listing would fail again and again."""
+        self._core.do([*sayable([op], lambda why: self._core.refused(op.user, op.VERB, why))])

@@ -17,6 +17,7 @@ from typing import Final, Protocol, final
 from pyrepl.errors import CorruptData
 from pyrepl.mailbox.maildir import mutf7
 from pyrepl.mailbox.maildir.filename import MOST_BYTES
+from pyrepl.mailbox.words import MOST_NAME_BYTES
 
 INBOX: Final = "INBOX"
 MOST_PARTS: Final = 32
@@ -117,7 +118,10 @@ def _why_not(name: str) -> str | None:
     """What no layout can take."""
     if name.count("/") >= MOST_PARTS:
         return f"the name has more than {MOST_PARTS} parts"
-    return why_unsafe(name)
+    why = why_unsafe(name)
+    if why is None and len(normal(name).encode()) > MOST_NAME_BYTES:
+        return f"the name is longer than {MOST_NAME_BYTES} bytes"
+    return why
 
 
 def why_unsafe(name: str) -> str | None:

@@ -106,6 +106,13 @@ def test_a_mailbox_that_appears_is_created_and_its_name_followed() -> None:
     assert rig.works() == [RenameBox("alice", NEW, "Old/Sent")], "by which the gate follows"
 
 
+def test_a_name_that_no_node_could_read_stays_here() -> None:
+    rig, name = Rig(), "/".join(["x" * 240] * 5)
+    assert rig.see(FoundFolder(name, NEW, 9)) == [] and rig.names() == {"INBOX", "Work"}
+    assert rig.see(FoundFolder(name, WORK)) == [] and rig.names() == {"INBOX", "Work"}
+    assert {notice.name for notice in rig.core.notices()} == {"change_unsayable"}
+
+
 def test_one_that_is_missing_is_looked_for_twice() -> None:
     rig = Rig()
     del rig.there[WORK]

@@ -49,6 +49,7 @@ def test_names_and_their_folders(layout: str, name: str, folder: bytes) -> None:
         "x" * 256,
         "é" * 120,
         "a/" * 40 + "b",
+        "/".join(["x" * 240] * 5),
     ],
 )
 def test_names_that_no_mailbox_has(layout: Layout, name: str) -> None:
