@@ -44,6 +44,8 @@ NOT_READY: Final = "this node is not ready: come again"
 CLOSED: Final = "this node does nothing to its mailboxes at the moment, as its log says: come again"
 FIRST_PAUSE_S: Final = 10.0
 MOST_PAUSE_S: Final = 3600.0
+_MOST_HOSTS: Final = 100
+"""Of which it is remembered what the log was told last."""
 RESYNCED: Final = "resync_by_state_done"
 """What was told of whole mailboxes by a member is done; nobody knows by which ops that came about."""
 
@@ -123,8 +125,8 @@ class Conns:
         """Member -> why the last link to it could not begin."""
         self._proved: Final[set[TalkConn]] = set()
         """Of members: each is who it says."""
-        self._told_refused = ("", "")
-        """The host of whom a connection was closed last that did not prove to be a member's, and why."""
+        self._told_refused: Final[dict[str, str]] = {}
+        """Host -> why a connection from there was closed last that did not prove to be a member's."""
         self._files: Final = DiskFiles()
 
     def now(self) -> float:
@@ -245,6 +247,7 @@ class Conns:
             conn.refuse("what this node said before made the other begin again: it is not heard for a while")
         elif isinstance(conn.talk, PeerLink):
             self._proved.add(conn)
+            self._told_refused.pop(conn.addr.rpartition(":")[0], None)
             self._told_lost.pop(opened.node, None)
             self._teller.link_up(opened.node, conn.addr)
             if not self._is_encrypted and is_public(conn.addr):
@@ -328,11 +331,13 @@ class Conns:
         if is_members and peer and self._told_lost.get(peer) != lost.reason:
             self._teller.link_lost(peer, conn.addr, lost.reason)
             self._told_lost[peer] = lost.reason
-        elif not is_members and lost.is_fault:
-            refused = conn.addr.rpartition(":")[0], lost.reason
-            if refused != self._told_refused:
+        elif not is_members and lost.is_fault and self.keeping is not None:
+            host = conn.addr.rpartition(":")[0]
+            if self._told_refused.get(host) != lost.reason:
                 self._log(events.MailboxClientRefused(conn.addr, lost.reason))
-            self._told_refused = refused
+            if len(self._told_refused) >= _MOST_HOSTS:
+                self._told_refused.clear()
+            self._told_refused[host] = lost.reason
 
     # What the machine says
 

@@ -33,19 +33,24 @@ class Doveadm:
     def align(self, order: AlignOrder) -> None:
         """Raise the mailbox, and change a flag of each message and change it back, which gives it the next modseq.
         Raises DoveadmError; then flags may be changed that were not changed back."""
-        self._raise(order)
+        name = self._raise(order)
         options = _NEW_LOG if order.forget else ()
         for hows, uids in _toggles(order):
             for how in hows:
-                # A name would be a pattern, which finds the messages of other mailboxes too.
-                search = ("mailbox-guid", order.box, "uid", render_uids(ranges(uids)))
+                # A name alone is a pattern, which finds the messages of other mailboxes too; without one, doveadm opens
+                # all mailboxes to see which has the GUID, and waits at their gates.
+                search = ("mailbox", name, "mailbox-guid", order.box, "uid", render_uids(ranges(uids)))
                 self._program.run(*options, "flags", how, "-u", order.user, DRAFT, *search)
 
-    def _raise(self, order: AlignOrder) -> None:
+    def _raise(self, order: AlignOrder) -> str:
+        """What the mailbox is called."""
+        name = order.name.replace("/", self._separator)
         try:
-            self._update(order, order.name.replace("/", self._separator))
+            self._update(order, name)
         except NoMailbox:
-            self._update(order, self._shown_as(order))
+            name = self._shown_as(order)
+            self._update(order, name)
+        return name
 
     def _update(self, order: AlignOrder, name: str) -> None:
         self._program.run("mailbox", "update", "-u", order.user, "--min-highest-modseq", str(order.modseq), "--", name)

@@ -185,6 +185,12 @@ async def test_what_a_stranger_says_is_not_told_of_a_member(tmp_path: Path) -> N
             peer.close()
         await until(lambda: nodes["a"].logged("to mailbox-port or mailbox-socket was closed: "))
         assert sum("was closed: " in line for line in nodes["a"].lines) == 1
+        keeping, mailboxes.conns.keeping = mailboxes.conns.keeping, None
+        peer = await soon(Peer.to(nodes["a"].app.node.settings.mailbox_port))
+        peer.write(encode(hello))
+        await soon(peer.reader.read())
+        mailboxes.conns.keeping = keeping
+        assert sum("was closed: " in line for line in nodes["a"].lines) == 1, "members come each second meanwhile"
         assert links(nodes["a"]) == 1 and not nodes["a"].logged("is over")
         mailboxes.conns.links["b"].close("the other end refused: the node ends")
         await until(lambda: nodes["a"].logged("is over: the other end refused: the node ends"))

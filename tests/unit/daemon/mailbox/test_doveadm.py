@@ -32,8 +32,8 @@ def test_a_mailbox_is_raised_and_a_flag_changed_and_changed_back(tmp_path: Path)
     program(tmp_path).align(ORDER)
     assert asked(tmp_path) == [
         "mailbox update -u alice --min-highest-modseq 1000 -- Work.New",
-        f"flags add -u alice \\Draft mailbox-guid {ORDER.box} uid 1:2",
-        f"flags remove -u alice \\Draft mailbox-guid {ORDER.box} uid 1:2",
+        f"flags add -u alice \\Draft mailbox Work.New mailbox-guid {ORDER.box} uid 1:2",
+        f"flags remove -u alice \\Draft mailbox Work.New mailbox-guid {ORDER.box} uid 1:2",
     ]
 
 
