@@ -300,9 +300,8 @@ class Node:
             self.resync.fetching.hear_fetch(peer, tag, command)
         elif isinstance(command, Check):
             self.checks.hear(peer, tag, command)
-        elif isinstance(command, FlagsOf):
-            # They may be on the master's disk alone.
-            self.core.journal.reaches(command.held)
+        elif isinstance(command, FlagsOf) and all(map(self.core.causal.has, command.held)):
+            # Others may be on the master's disk alone; what they show comes with the ops.
             self.core.take_flags(command)
 
     def _tell_flags(self) -> None:

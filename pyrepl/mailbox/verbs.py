@@ -246,8 +246,8 @@ class Modseqs(Op):
 
 
 class FlagsOf(_OnBox):
-    """The present flags of a message, from the master to the origin of a STORE that came late. They may be those after
-    any op of `held`."""
+    """The present flags of a message, from the master to the origin of a STORE that came late: those after all ops of
+    `held`. Who has not applied these takes the flags from the ops, when they come."""
 
     VERB: ClassVar = "FLAGS"
     SENDERS: ClassVar = _NODE
