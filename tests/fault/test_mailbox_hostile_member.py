@@ -317,9 +317,9 @@ def test_whatever_a_member_says(whole: MailboxCluster, seed: int) -> None:
     """Well-formed, with any values, of mailboxes that are not there."""
     hostile, heard = Hostile(random.Random(seed), NO_BOX.text), 0
     with unharmed(whole):
-        for _ in range(40):
+        for _ in range(80):
             with HostileMember(whole.ports["a"], WHO) as member:
-                for command in (hostile.command() for _ in range(20)):
+                for command in (hostile.command() for _ in range(10)):
                     if not isinstance(command, UNWANTED):
                         member.say(command, tag=hostile.tag())
                 heard += member.is_heard()
