@@ -225,7 +225,8 @@ def _document(reply: Any, name: str = "") -> Any:
     """A reply as JSON can have it: maps come as arrays of names and values, but for what is called as in _LISTS."""
     if isinstance(reply, bytes):
         return reply.decode("utf-8", "replace")
-    if isinstance(reply, list) and name not in _LISTS and reply and all(isinstance(each, bytes) for each in reply[::2]):
+    is_map = isinstance(reply, list) and bool(reply) and len(reply) % 2 == 0 and name not in _LISTS
+    if is_map and all(isinstance(each, bytes) for each in reply[::2]):
         names = [each.decode() for each in reply[::2]]
         return {name: _document(value, name) for name, value in zip(names, reply[1::2], strict=True)}
     return [_document(each) for each in reply] if isinstance(reply, list) else reply

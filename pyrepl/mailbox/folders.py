@@ -356,4 +356,4 @@ class Folders:
 
     def _do(self, op: Op) -> None:
         """An op that nobody could read is told of, and not made: else listing would fail again and again."""
-        self._core.do([*sayable([op], lambda why: self._core.refused(op.user, op.VERB, why))])
+        self._core.do(sayable([op], lambda why: self._core.refused(op.user, op.VERB, why)))

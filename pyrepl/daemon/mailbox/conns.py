@@ -12,7 +12,7 @@ from concurrent.futures import Future
 from functools import partial
 from typing import Any, Final, final
 
-from pyrepl.acl.addresses import is_public
+from pyrepl.acl.addresses import is_public, place_of
 from pyrepl.daemon.clock import Clock
 from pyrepl.daemon.log_sink import Log
 from pyrepl.daemon.mailbox.database import DatabaseError
@@ -44,7 +44,7 @@ NOT_READY: Final = "this node is not ready: come again"
 CLOSED: Final = "this node does nothing to its mailboxes at the moment, as its log says: come again"
 FIRST_PAUSE_S: Final = 10.0
 MOST_PAUSE_S: Final = 3600.0
-_MOST_HOSTS: Final = 100
+_MOST_PLACES: Final = 100
 """Of which it is remembered what the log was told last."""
 RESYNCED: Final = "resync_by_state_done"
 """What was told of whole mailboxes by a member is done; nobody knows by which ops that came about."""
@@ -125,8 +125,8 @@ class Conns:
         """Member -> why the last link to it could not begin."""
         self._proved: Final[set[TalkConn]] = set()
         """Of members: each is who it says."""
-        self._told_refused: Final[dict[str, str]] = {}
-        """Host -> why a connection from there was closed last that did not prove to be a member's."""
+        self._told_refused: Final[dict[bytes, str]] = {}
+        """Place (place_of) -> why a connection from there was closed last that did not prove to be a member's."""
         self._files: Final = DiskFiles()
 
     def now(self) -> float:
@@ -247,7 +247,7 @@ class Conns:
             conn.refuse("what this node said before made the other begin again: it is not heard for a while")
         elif isinstance(conn.talk, PeerLink):
             self._proved.add(conn)
-            self._told_refused.pop(conn.addr.rpartition(":")[0], None)
+            self._told_refused.pop(place_of(conn.addr), None)
             self._told_lost.pop(opened.node, None)
             self._teller.link_up(opened.node, conn.addr)
             if not self._is_encrypted and is_public(conn.addr):
@@ -332,12 +332,12 @@ class Conns:
             self._teller.link_lost(peer, conn.addr, lost.reason)
             self._told_lost[peer] = lost.reason
         elif not is_members and lost.is_fault and self.keeping is not None:
-            host = conn.addr.rpartition(":")[0]
-            if self._told_refused.get(host) != lost.reason:
+            place = place_of(conn.addr)
+            if self._told_refused.get(place) != lost.reason:
                 self._log(events.MailboxClientRefused(conn.addr, lost.reason))
-            if len(self._told_refused) >= _MOST_HOSTS:
+            if len(self._told_refused) >= _MOST_PLACES:
                 self._told_refused.clear()
-            self._told_refused[host] = lost.reason
+            self._told_refused[place] = lost.reason
 
     # What the machine says
 

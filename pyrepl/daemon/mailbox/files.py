@@ -53,7 +53,7 @@ class Files(Protocol):
         """A new file, whole or none; FileExistsError if something is there."""
 
     def append(self, path: bytes, data: bytes) -> None:
-        """In one write; what a full disk took of it may be less, and then stays."""
+        """In one write; what a full disk took of less than all is taken back."""
 
     def link(self, path: bytes, new: bytes) -> None: ...
 

@@ -187,7 +187,7 @@ class MaildirStore:
 
     def check_missing(self, user: str, boxes: Iterable[str]) -> None:
         """Raises NotThere, OSError, CorruptData."""
-        self._asked(user).check_missing(boxes)
+        self._boxes(user).check_missing(boxes)
 
     def has_text(self, user: str, guid: str) -> bool:
         """Raises NotThere, OSError, CorruptData."""

@@ -203,8 +203,7 @@ class UserBoxes:
 
     def has_mail(self, path: bytes) -> bool:
         """Does the mailbox in this folder hold any?"""
-        there = self._files.names(path)
-        return any(name in there and self._files.names(path + b"/" + name) for name in (CUR, NEW))
+        return self._folders.has_mail(path)
 
     def places(self) -> list[Place]:
         """All mailboxes, by name, whose lists can be read. Raises OSError."""

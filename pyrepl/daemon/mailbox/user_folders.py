@@ -54,8 +54,7 @@ class UserFolders:
 
     def find(self, guid: bytes) -> Place | None:
         """Where a mailbox lies; None if it is nowhere. Raises OSError, CorruptData, NotThere, as `check_missing`."""
-        place = self._known.get(guid)
-        if place is None or guid_in(self._files, self.path(place.folder)) != guid:
+        if not self._is_where_known(guid):
             self.scan()
             self.check_missing({guid})
         return self._known.get(guid)
@@ -63,11 +62,15 @@ class UserFolders:
     def find_own(self, guid: bytes) -> Place | None:
         """As `find`, but none is expected in a folder of another owner that cannot be read: something else lies there,
         as beside the mailboxes of a user whose home it is."""
-        if guid not in self._known or guid_in(self._files, self.path(self._known[guid].folder)) != guid:
+        if not self._is_where_known(guid):
             self.scan()
             if self._own_unread is not None and guid not in self._known:
                 raise self._own_unread.with_traceback(None)
         return self._known.get(guid)
+
+    def _is_where_known(self, guid: bytes) -> bool:
+        place = self._known.get(guid)
+        return place is not None and guid_in(self._files, self.path(place.folder)) == guid
 
     def remember(self, names: Iterable[tuple[bytes, str]]) -> None:
         """What mailboxes are called, as the rows have it: where one lies that was not seen yet."""
@@ -96,7 +99,7 @@ class UserFolders:
         names = self._files.names(path)
         if not names:
             raise NotThere(f"{where} is empty: is its disk mounted? If the mailbox was removed, remove the folder too")
-        if NAME not in names and any(name in names and self._files.names(path + b"/" + name) for name in (CUR, NEW)):
+        if NAME not in names and self.has_mail(path):
             raise NotThere(f"{where} has mail and no {NAME.decode()}: put the list back, or {WRITE_ANEW}")
 
     def scan(self) -> list[Place]:
@@ -144,6 +147,11 @@ class UserFolders:
         """The folder of a mailbox was made, moved or removed."""
         self._known = {}
         self._seen.pop(guid, None)
+
+    def has_mail(self, path: bytes) -> bool:
+        """Does the mailbox in this folder, by its whole path, hold any? Raises OSError."""
+        there = self._files.names(path)
+        return any(name in there and self._files.names(path + b"/" + name) for name in (CUR, NEW))
 
     def is_there(self, folder: bytes) -> bool:
         return self._files.stat(self.path(folder)) is not None
