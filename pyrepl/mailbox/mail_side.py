@@ -56,6 +56,7 @@ MOST_BYTES_IN_TX: Final = 1024 * 1024
 MOST_OPEN_TX: Final = 10
 """Transactions of one mail process that are not ended."""
 _NOT_OPEN: Final = f"TX-BEGIN is missing, or {MOST_OPEN_TX} transactions were open"
+_IS_LEFT: Final = "a message of this GUID was here before a crash, and comes again from another node"
 MOST_LOOKED_UP: Final = 100
 """UIDs that are looked up one by one; where more are named, the whole mailbox is read."""
 
@@ -138,6 +139,10 @@ class MailSide:
             self.saving.unlock(client, box.guid, now)
         elif isinstance(command, Save) and not text and self.core.rows.home(command.user, command.guid) is None:
             self.core.reply(client, tag, No(reason=Reason.NOUID, why="no mailbox of the user has this message"))
+        elif isinstance(command, Save) and command.guid in self.core.merger.kept.get(box.guid, ()):
+            # What a crash left in the store may be another mail of this GUID, and the store would keep that one.
+            self.core.let_go(text)
+            self.core.reply(client, tag, No(reason=Reason.BUSY, why=_IS_LEFT))
         elif isinstance(command, Save):
             self.saving.save(client, tag, box, command.replaced(box=by_guid(box)), text, now)
         else:

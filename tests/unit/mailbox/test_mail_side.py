@@ -10,8 +10,9 @@ from pyrepl.mailbox.answers import No, Ok
 from pyrepl.mailbox.maildir.layout import LAYOUTS
 from pyrepl.mailbox.members import Member, Members
 from pyrepl.mailbox.node import Node, NodeOptions
+from pyrepl.mailbox.store import Stored
 from pyrepl.mailbox.verbs import Create, Op, Rename
-from pyrepl.mailbox.words import Box
+from pyrepl.mailbox.words import Box, Dot
 from tests.scenario.mailbox.cluster import Cluster, ready, save
 from tests.simulation.mailbox.memory_rows import MemoryRows
 
@@ -25,6 +26,19 @@ def filled() -> Cluster:
         cluster.say("m1>a 1 SAVE alice INBOX " + save(guid))
     cluster.said()
     return cluster
+
+
+def test_a_mail_of_a_guid_that_a_crash_left_waits_until_that_one_has_come_again() -> None:
+    """It may be another mail, and the store has the text of the one that was left."""
+    cluster = filled()
+    [box] = cluster.names
+    kept = cluster.nodes["a"].core.merger.kept
+    kept[box] = {"G9": Stored(9, (), Dot("b", 7))}
+    cluster.say("m1>a 1 SAVE alice INBOX " + save("G9"))
+    assert [line.split(" why=")[0] for line in cluster.said("NO")] == ["a>m1 1 NO BUSY"]
+    kept.clear()
+    cluster.say("m1>a 2 SAVE alice INBOX " + save("G9"))
+    assert "a>m1 2 OK" in cluster.said("OK")[-1] and "INBOX/G9" in cluster.views()[1]
 
 
 def test_m1_store_and_expunge_need_no_master() -> None:
