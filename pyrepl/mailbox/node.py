@@ -300,11 +300,13 @@ class Node:
             self.resync.fetching.hear_fetch(peer, tag, command)
         elif isinstance(command, Check):
             self.checks.hear(peer, tag, command)
-        elif isinstance(command, FlagsOf):
+        elif isinstance(command, FlagsOf) and all(map(self.core.causal.has, command.held)):
+            # Others may be on the master's disk alone; what they show comes with the ops.
             self.core.take_flags(command)
 
     def _tell_flags(self) -> None:
         """The master tells the origin of a STORE that came late what its messages' flags are now."""
+        held = self.core.journal.seen() if self.core.late else ()
         for origin, late in self.core.late:
             mine = self.mastering.tracker.boxes.get(late.box.guid)
             peer = self.core.peers.get(node_of(origin))
@@ -314,7 +316,7 @@ class Node:
                 row = self.core.rows.message(late.box.guid, guid)
                 if row is not None:
                     box, user = by_guid(late.box), late.box.user
-                    told = FlagsOf(user=user, box=box, guid=guid, stamps=row.flags, modseq=row.modseq)
+                    told = FlagsOf(user=user, box=box, guid=guid, stamps=row.flags, modseq=row.modseq, held=held)
                     self.core.send(peer.name, told)
         self.core.late.clear()
 

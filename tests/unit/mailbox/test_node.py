@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from pyrepl.mailbox.journal_ops import by_guid
+from pyrepl.mailbox.verbs import FlagsOf
+from pyrepl.mailbox.words import Dot, Register, Stamp
 from tests.scenario.mailbox.cluster import ready, save
 
 
@@ -63,10 +66,23 @@ def test_m7_the_master_tells_the_origin_of_a_late_store_what_the_flags_are() -> 
     cluster.held.discard("b>a")
     cluster.settle()
     [flags] = cluster.said("FLAGS")
-    assert flags.startswith("a>b * FLAGS alice #INBOX guid=G1 ") and "+work@2.b" in flags and flags.endswith("modseq=3")
+    assert flags.startswith("a>b * FLAGS alice #INBOX guid=G1 ") and "+work@2.b" in flags and " modseq=3 held=" in flags
     cluster.held.clear()
     cluster.settle()
     assert cluster.views() == [{"INBOX/G1": (1, ("\\Seen", "work"))}] * 2
+
+
+def test_flags_that_come_from_ops_which_have_not_come_are_not_taken() -> None:
+    """These may be lost with the disk of who told them."""
+    cluster = ready()
+    cluster.say("m1>a 1 SAVE alice INBOX " + save("G1"))
+    b, [box] = cluster.nodes["b"], cluster.rows["b"].boxes("alice")
+    stamps = (Register("work", True, Stamp(9, "a")),)
+    for held, flags in (((Dot("a", 2), Dot("a", 3)), ()), ((Dot("a", 2),), ("work",))):
+        told = FlagsOf(user="alice", box=by_guid(box), guid="G1", stamps=stamps, modseq=9, held=held)
+        b.hear("a", "*", told, "", cluster.now)
+        row = cluster.rows["b"].message(box.guid, "G1")
+        assert row is not None and row.set_flags() == flags and b.core.journal.ahead == {}
 
 
 def test_m8_a_store_by_the_master_needs_nothing_more_to_be_said() -> None:
