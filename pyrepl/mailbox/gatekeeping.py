@@ -34,8 +34,9 @@ class GateFiles(Protocol):
     def open(self, gate: bytes) -> None:
         """Keep it no longer."""
 
-    def part(self, gate: bytes, blocks: UidBlocks, place: int) -> None:
-        """Raise the next UID to what the member at this place may give out by itself. What cannot be read stays."""
+    def part(self, gate: bytes, blocks: UidBlocks, place: int) -> bool:
+        """Raise the next UID to what the member at this place may give out by itself. False if that cannot be done now;
+        of a mailbox that was removed, there is nothing to raise."""
 
 
 @final
@@ -83,12 +84,13 @@ class Gatekeeping:
             if is_open:
                 self._shut(gate)
         if self.orphan_s is not None and now >= self._orphaned_at + self.orphan_s:
-            for gate, is_open in self.gates.items():
-                # A gate that could not be shut is a Dovecot's, whose UIDs nobody can change any more.
-                if not is_open:
-                    self._files.part(gate, self._blocks, self._place)
-                self._files.open(gate)
-            self.is_over = True
+            for gate, is_open in list(self.gates.items()):
+                # A gate that could not be shut is a Dovecot's, whose UIDs nobody can change any more. One whose next UID
+                # cannot be raised stays shut, and is tried again: its Dovecot would give out what others give out.
+                if is_open or self._files.part(gate, self._blocks, self._place):
+                    self._files.open(gate)
+                    del self.gates[gate]
+            self.is_over = not self.gates
 
     def next_s(self) -> float:
         """After how many seconds tick() may have something to do."""

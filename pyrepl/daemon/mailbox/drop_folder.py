@@ -31,6 +31,8 @@ _NUMBERED: Final = "+"
 """Behind the number of a second text of one op. No node's name has one."""
 _PROBE_BYTES: Final = 512
 _NUMBER: Final = re.compile(r"^[0-9]+\+")
+BY_WORKS: Final = b"flags."
+BY_ALIGNING: Final = b"align."
 
 
 class WrongText(PyreplError):
@@ -116,14 +118,17 @@ class DropFolder:
         """Was it made by a work whose row may be missing?"""
         return self._files.stat(self._new_box(guid)) is not None
 
-    def begin_flags(self, guid: bytes, changing: Iterable[tuple[str, frozenset[str] | None]]) -> None:
+    def begin_flags(
+        self, guid: bytes, changing: Iterable[tuple[str, frozenset[str] | None]], by: bytes = BY_WORKS
+    ) -> None:
         """Flags of messages in a mailbox are about to change: until their rows are committed, a file tells of which
-        messages, and which flags; None for all. It gets its name when it has its words, so that a kill leaves none
-        without. It is not synced: names come to the disk in the order in which they were made, so a file that a power
-        cut left empty still says that something was."""
+        messages, and which flags; None for all. `by`: one file for works, and one for aligning, which end apart. It
+        gets its name when it has its words, so that a kill leaves none without. It is not synced: names come to the
+        disk in the order in which they were made, so a file that a power cut left empty still says that something
+        was."""
         lines = (json.dumps([each, None if flags is None else sorted(flags)]) for each, flags in changing)
         data = "".join(f"{line}\n" for line in lines).encode()
-        path, rough = self._flags(guid), self._folder + b"/rough." + guid
+        path, rough = self._flags(guid, by), self._folder + b"/rough." + by + guid
         if self._files.stat(path) is not None:
             self._files.append(path, data)
             return
@@ -133,20 +138,19 @@ class DropFolder:
         self._files.rename(rough, path)
 
     def new_flags(self, guid: bytes) -> Unsure | None:
-        """GUID -> flags that works were changing whose rows may be missing; None if nobody knows which those are."""
-        if self._files.stat(self._flags(guid)) is None:
-            return SURE
-        data = self._files.read(self._flags(guid))
+        """GUID -> flags that were being changed whose rows may be missing; None if nobody knows which those are."""
+        paths = [self._flags(guid, by) for by in (BY_WORKS, BY_ALIGNING)]
+        told = [self._files.read(path) for path in paths if self._files.stat(path) is not None]
         found: dict[str, frozenset[str] | None] = {}
         # The last line may be half: then its works were not begun.
-        for line in data.split(b"\n")[:-1]:
+        for line in [line for data in told for line in data.split(b"\n")[:-1]]:
             try:
                 each, flags = json.loads(line)
             except ValueError:
                 return None
             before = found.get(each, frozenset())
             found[each] = None if flags is None or before is None else before | frozenset(flags)
-        return found or None
+        return (found or None) if told else SURE
 
     def keep(self, copies: Iterable[tuple[Dot, str, bytes]]) -> None:
         """Texts that are to be linked into another mailbox, by op, GUID and path: until their rows are committed they
@@ -178,13 +182,13 @@ class DropFolder:
             with suppress(FileNotFoundError):
                 self._files.unlink(self.path(name))
 
-    def remove_flags(self, guid: bytes) -> None:
+    def remove_flags(self, guid: bytes, by: bytes = BY_WORKS) -> None:
         """The rows of its messages are committed."""
         with suppress(FileNotFoundError):
-            self._files.unlink(self._flags(guid))
+            self._files.unlink(self._flags(guid, by))
 
-    def _flags(self, guid: bytes) -> bytes:
-        return self._folder + b"/flags." + guid
+    def _flags(self, guid: bytes, by: bytes) -> bytes:
+        return self._folder + b"/" + by + guid
 
     def remove_new_box(self, guid: bytes) -> None:
         """Its row is committed."""

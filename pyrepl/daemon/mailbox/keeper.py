@@ -48,11 +48,16 @@ class KeptGates:
         with suppress(OSError):
             self._lock.open(gate)
 
-    def part(self, gate: bytes, blocks: UidBlocks, place: int) -> None:
+    def part(self, gate: bytes, blocks: UidBlocks, place: int) -> bool:
         uidlist = UidlistFile(self._files, gate)
-        with suppress(OSError, CorruptData, OverflowError):
+        try:
             uidlist.load()
             uidlist.append([], blocks.first(uidlist.next_uid, place))
+        except (FileNotFoundError, NotADirectoryError):
+            return True
+        except (OSError, CorruptData, OverflowError):
+            return False
+        return True
 
 
 def serve(listener: socket.socket, gatekeeping: Gatekeeping) -> None:

@@ -17,7 +17,7 @@ from typing import Final, Protocol, TypeVar, final
 
 from pyrepl.daemon.mailbox.box_gone import without_box
 from pyrepl.daemon.mailbox.box_plan import BoxWork, FindText
-from pyrepl.daemon.mailbox.drop_folder import DropFolder, is_of, shown_guid
+from pyrepl.daemon.mailbox.drop_folder import BY_ALIGNING, DropFolder, is_of, shown_guid
 from pyrepl.daemon.mailbox.files import Files
 from pyrepl.daemon.mailbox.folder_listing import check_inbox, found_folders
 from pyrepl.daemon.mailbox.fresh_texts import FreshTexts
@@ -244,11 +244,12 @@ class MaildirStore:
 
     def begin_align(self, order: AlignOrder) -> None:
         """A flag of messages is about to be changed, and changed back, by Dovecot. Raises OSError."""
-        self.drop.begin_flags(order.box.encode(), [(each.guid, frozenset({DRAFT.lower()})) for each in order.messages])
+        changing = [(each.guid, frozenset({DRAFT.lower()})) for each in order.messages]
+        self.drop.begin_flags(order.box.encode(), changing, BY_ALIGNING)
 
     def end_align(self, order: AlignOrder) -> None:
         """It was changed back, and all rows are committed. Raises OSError."""
-        self.drop.remove_flags(order.box.encode())
+        self.drop.remove_flags(order.box.encode(), BY_ALIGNING)
 
     def settle(self, works: Sequence[Work]) -> None:
         """Raises OSError."""

@@ -109,8 +109,9 @@ class GatedStore(ModelStore):
         if self._owners.get(gate.decode()) == self.keepers:
             self.release(gate.decode())
 
-    def part(self, gate: bytes, blocks: UidBlocks, place: int) -> None:
+    def part(self, gate: bytes, blocks: UidBlocks, place: int) -> bool:
         self._pass(gate.decode(), blocks.first(self.seen.get(gate.decode(), 0) + 1, place))
+        return True
 
     # Gates
 

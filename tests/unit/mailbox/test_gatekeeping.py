@@ -19,6 +19,7 @@ class Files:
         self.is_shut = False
         self.is_busy = False
         self.is_there = True
+        self.is_full = False
         self.next_uid = 5
 
     def shut(self, gate: bytes) -> bool:
@@ -30,8 +31,11 @@ class Files:
     def open(self, gate: bytes) -> None:
         self.is_shut = False
 
-    def part(self, gate: bytes, blocks: UidBlocks, place: int) -> None:
+    def part(self, gate: bytes, blocks: UidBlocks, place: int) -> bool:
+        if self.is_full:
+            return False
         self.next_uid = blocks.first(self.next_uid, place)
+        return True
 
 
 class Rig:
@@ -107,3 +111,15 @@ def test_a_mailbox_that_was_removed_is_forgotten() -> None:
     rig.keeper.daemon_gone(100.0)
     rig.keeper.tick(100.0)
     assert rig.keeper.gates == {}
+
+
+def test_a_gate_whose_next_uid_cannot_be_raised_stays_shut_until_it_can() -> None:
+    """As on a full disk: its Dovecot would give out UIDs that another node gives out."""
+    rig = Rig(is_open=False)
+    rig.files.is_full = True
+    rig.keeper.daemon_gone(100.0)
+    rig.keeper.tick(121.0)
+    assert rig.files.is_shut and not rig.keeper.is_over and rig.keeper.next_s() == LOOK_S
+    rig.files.is_full = False
+    rig.keeper.tick(122.0)
+    assert not rig.files.is_shut and rig.keeper.is_over and rig.files.next_uid > 5

@@ -52,6 +52,19 @@ def test_not_while_a_dovecot_has_the_lock(tmp_path: Path) -> None:
     assert rig.path.exists() and not any(rig.keeper.gates.values())
 
 
+def test_a_gate_whose_next_uid_cannot_be_raised_stays_shut(tmp_path: Path) -> None:
+    rig = Rig(tmp_path, is_open=False)
+    uidlist, aside = tmp_path / "dovecot-uidlist", tmp_path / "aside"
+    uidlist.rename(aside)
+    uidlist.mkdir()
+    rig.keeper.tick(120.0)
+    assert rig.path.exists() and not rig.keeper.is_over
+    uidlist.rmdir()
+    aside.rename(uidlist)
+    rig.keeper.tick(121.0)
+    assert not rig.path.exists() and rig.keeper.is_over and rig.next_uid() == 100_005
+
+
 def test_a_gate_is_opened_for_uids_of_the_node_alone(tmp_path: Path) -> None:
     rig = Rig(tmp_path, is_open=False)
     rig.keeper.tick(120.0)

@@ -350,6 +350,9 @@ def test_a_flag_that_is_changed_for_a_login_is_unsure_until_it_is_changed_back(s
     store.settle([SetFlags(USER, INBOX_ID, "G1", ())])
     store.begin_align(order)
     assert store.stored(USER)[INBOX_ID].unsure == {"G1": frozenset({DRAFT.lower()})}
+    tell(store, SetFlags(USER, INBOX_ID, "G1", ("\\Seen",), ()))
+    store.settle([SetFlags(USER, INBOX_ID, "G1", ("\\Seen",), ())])
+    assert store.stored(USER)[INBOX_ID].unsure == {"G1": frozenset({DRAFT.lower()})}, "a work has ended, and it has not"
     store.end_align(order)
     assert store.stored(USER)[INBOX_ID].unsure == {}
 
