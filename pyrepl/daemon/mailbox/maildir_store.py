@@ -421,13 +421,12 @@ class MaildirStore:
         return result
 
     def _change_list(self, user: str, boxes: UserBoxes, work: Work) -> Result:
+        moved = partial(self._follow_moved, user, boxes)
         match work:
             case MakeBox():
-                for moved in (*boxes.make(work), work.box.encode()):
-                    self._follow_moved(user, boxes, moved)
+                boxes.make(work, moved)
             case RenameBox() if self._keeper is None or boxes.has(work.box.encode()):
-                for moved in (*boxes.rename(work.box.encode(), work.name), work.box.encode()):
-                    self._follow_moved(user, boxes, moved)
+                boxes.rename(work.box.encode(), work.name, moved)
             case RemoveBox() if self._keeper is not None:
                 if not boxes.remove_unless_mail(work.box.encode()):
                     return Result(Outcome.HAS_MAIL)

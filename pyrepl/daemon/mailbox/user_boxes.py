@@ -79,14 +79,18 @@ class UserBoxes:
         """Has the mailbox a folder?"""
         return self._folders.find(guid) is not None
 
-    def make(self, work: MakeBox) -> list[bytes]:
-        """What MakeBox says: if it is there already, what differs is changed. Which others have another folder now."""
-        guid, displaced = work.box.encode(), list[bytes]()
+    def make(self, work: MakeBox, moved: Callable[[bytes], None]) -> None:
+        """What MakeBox says: if it is there already, what differs is changed. `moved` is told of each mailbox that has
+        another folder now, before anything else can fail, and of this one."""
+        guid = work.box.encode()
         place = self._folders.find_own(guid)
         if place is None:
-            displaced = self._make_new(guid, work, self._wanted(work.name))
+            self._make_new(guid, work, self._wanted(work.name), moved)
+            moved(guid)
         elif place.folder != self._wanted(work.name):
-            displaced = self.rename(guid, work.name)
+            self.rename(guid, work.name, moved)
+        else:
+            moved(guid)
         box = self.open(guid)
         box.load()
         if box.uidvalidity != work.uidvalidity:
@@ -95,15 +99,14 @@ class UserBoxes:
             [result] = box.perform([RaiseNext(work.user, work.box, work.uidnext)], lambda _: None)
             if result.outcome is Outcome.FAILED:
                 raise OSError(result.reason)
-        return displaced
 
-    def rename(self, guid: bytes, name: str) -> list[bytes]:
-        """Give the mailbox another name. Which others have another folder now."""
-        place, target, displaced = self._folders.find(guid), self._wanted(name), list[bytes]()
+    def rename(self, guid: bytes, name: str, moved: Callable[[bytes], None]) -> None:
+        """Give the mailbox another name. `moved` as `make` has it."""
+        place, target = self._folders.find(guid), self._wanted(name)
         if place is None:
             raise BoxGone(f"the mailbox {guid.decode()} has no folder that could be renamed to {name}")
         if place.folder != target:
-            displaced = self._displace(target, guid)
+            self._displace(target, guid, moved)
         if place.folder not in (b"", target):
             self._folders.make_parents(target)
             self._move_locked(place.folder, target)
@@ -113,7 +116,7 @@ class UserBoxes:
             # Its copy is there, be it one that was made before a crash.
             self._empty_inbox(bases_in(self._files, self._folders.path(target)))
         self._folders.forget(guid)
-        return displaced
+        moved(guid)
 
     def free_inbox(self) -> None:
         """A lock that was kept in INBOX's folder is kept no longer if no mailbox is there any more: nobody would open
@@ -227,8 +230,8 @@ class UserBoxes:
             raise NotThere(f"the mailbox {name!r} cannot have a folder: {why_not}")
         return self._layout.folder(name)
 
-    def _make_new(self, guid: bytes, work: MakeBox, target: bytes) -> list[bytes]:
-        displaced = self._displace(target, guid)
+    def _make_new(self, guid: bytes, work: MakeBox, target: bytes, moved: Callable[[bytes], None]) -> None:
+        self._displace(target, guid, moved)
         self._drop.begin_box(guid)
         if not target or self._folders.is_there(target):
             self._complete(self._folders.path(target), guid, work.uidvalidity, work.uidnext)
@@ -240,7 +243,6 @@ class UserBoxes:
             self._folders.make_parents(target)
             self._put(made, target)
         self._folders.forget(guid)
-        return displaced
 
     def _complete(self, path: bytes, guid: bytes, uidvalidity: int, uidnext: int) -> None:
         """Make a folder that is there a mailbox; uidlist comes last, as it is what makes it one. Until the node has the
@@ -255,12 +257,11 @@ class UserBoxes:
         self._files.sync(path)
         uidlist_file.create(self._files, path, uidvalidity, guid, uidnext)
 
-    def _displace(self, target: bytes, guid: bytes) -> list[bytes]:
-        """Free a folder for the mailbox `guid`: another one that lies there is shown under another name. Which ones
-        were moved."""
+    def _displace(self, target: bytes, guid: bytes, moved: Callable[[bytes], None]) -> None:
+        """Free a folder for the mailbox `guid`: another one that lies there is shown under another name."""
         other = uidlist_file.guid_in(self._files, self._folders.path(target))
         if other is None or other == guid:
-            return []
+            return
         found = self._folders.find(other)
         if not target and not self.has_mail(self._folders.root):
             self._empty_inbox(frozenset())
@@ -268,10 +269,9 @@ class UserBoxes:
             name = fitted(self._layout, found.name + mark(other), other.decode())
             if self._wanted(name) == target:
                 raise NotThere(f"two mailboxes would be called {name}: rename one of them")
-            return [*self.rename(other, name), other]
+            self.rename(other, name, moved)
         elif not target:
             self._empty_inbox(frozenset() if found is None else bases_in(self._files, self.path(found)))
-        return []
 
     def _move_locked(self, folder: bytes, target: bytes) -> None:
         """A Dovecot that is about to change something finishes first: it would not find its lock any more."""

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import errno
+import os
+
 import pytest
 
 from pyrepl.daemon.mailbox.maildir_store import MaildirStore
@@ -57,6 +60,23 @@ def test_what_differs_is_changed(store: MaildirStore) -> None:
     assert (_names(store)["Play"], listing.uidvalidity, listing.next_uid) == (WORK_ID, 11, 30)
     tell(store, make_box(WORK_ID, "Play", 11, 5))
     assert store.listing(USER, WORK_ID).next_uid == 30
+
+
+def test_who_made_room_is_followed_though_there_is_none_for_the_new_one(
+    disk: ModelDisk, store: MaildirStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its gate would else be looked for in the folder that it had."""
+    followed: list[str] = []
+    monkeypatch.setattr(MaildirStore, "_follow_moved", lambda self, user, boxes, guid: followed.append(guid.decode()))
+
+    def full(call: int, what: str, path: bytes) -> None:
+        if what == "make_folder" and THIRD_ID.encode() in path:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), path)
+
+    disk.before_call = full
+    [result] = store.perform([make_box(THIRD_ID, "Work")])
+    assert result.outcome is Outcome.FAILED and followed == [WORK_ID]
+    assert "Work" not in _names(store) and WORK_ID in _names(store).values()
 
 
 def test_a_folder_above_others_becomes_a_mailbox(store: MaildirStore) -> None:
