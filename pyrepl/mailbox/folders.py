@@ -12,6 +12,7 @@ they are listed again. A mailbox is known by its GUID, whatever its folder is ca
 | none, as INBOX or most of the user's mail is missing | so | an accident, perhaps: told, and nothing is done |
 | a mailbox with mail | deleted | its mail is compared: what nobody knew of is saved, and brings it back |
 | a mailbox whose name cannot be said, as `.INBOX` | none | told, and left alone |
+| a GUID twice, as of a folder that was copied | one, perhaps another user's | told, and the copy is left alone |
 | an empty one whose name an older one has | so | DELETE: it becomes the older one |
 | other subscriptions | so | SUBSCRIBE, UNSUBSCRIBE |
 
@@ -20,7 +21,7 @@ Not here: messages (gates.py, compare.py), and listing the folders (the daemon's
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from typing import Final, NamedTuple, TypeAlias, final
 
 from pyrepl.mailbox.boxes import is_visible, view
@@ -68,11 +69,12 @@ class FoundFolder(NamedTuple):
 
 class FoundFolders(NamedTuple):
     """All mailboxes of a user, and the names that are subscribed. `unnamed`: what is there besides, as people are told
-    of it: mailboxes whose names the protocol cannot say."""
+    of it: mailboxes whose names the protocol cannot say; `copied`: folders with the GUID of one of `boxes`."""
 
     boxes: tuple[FoundFolder, ...]
     subscribed: frozenset[str]
     unnamed: tuple[str, ...] = ()
+    copied: tuple[str, ...] = ()
 
 
 class FolderResult(NamedTuple):
@@ -98,7 +100,8 @@ class _User:
         self.news = 0
         """The number of the last thing that the file system told, as gates count them."""
         self.why = ""
-        self.unnamed: frozenset[str] = frozenset()
+        self.odd: Final[dict[str, frozenset[str]]] = {}
+        """Event -> folders of which it was told."""
         self.waiting: list[Listed] = []
 
 
@@ -219,8 +222,9 @@ class Folders:
             del self._users[user]
 
     def _listed(self, user: str, state: _User, found: FoundFolders, now: float) -> None:
-        self._tell_unnamed(user, state, found.unnamed)
         boxes, subscribed = self._as_meant(user, found)
+        self._tell_odd(user, state, "folder_unnamed", found.unnamed)
+        self._tell_odd(user, state, "folder_copied", (*found.copied, *self._of_others(user, boxes)))
         there = {each.box: each for each in boxes}
         self.allowed.difference_update(there)
         before, state.missing = state.missing, frozenset(view(self._core.rows, user).keys() - there.keys())
@@ -252,11 +256,19 @@ class Folders:
             self._core.note(name, about)
         state.why = about
 
-    def _tell_unnamed(self, user: str, state: _User, unnamed: Sequence[str]) -> None:
+    def _tell_odd(self, user: str, state: _User, event: str, folders: Iterable[str]) -> None:
         """Once, when one is found; and again if it was not there meanwhile."""
-        for each in sorted(set(unnamed) - state.unnamed):
-            self._core.note("folder_unnamed", f"{user} {each}")
-        state.unnamed = frozenset(unnamed)
+        found = frozenset(folders)
+        for each in sorted(found - state.odd.get(event, frozenset())):
+            self._core.note(event, f"{user} {each}")
+        state.odd[event] = found
+
+    def _of_others(self, user: str, boxes: Iterable[FoundFolder]) -> Iterator[str]:
+        """The names of those whose GUID is that of another user's mailbox."""
+        for each in boxes:
+            row = self._core.rows.box(each.box)
+            if row is not None and row.user != user and not self._excluded.has(user, each.name):
+                yield each.name
 
     def _plain(self, user: str, shown: dict[str, tuple[str, bool]]) -> frozenset[str]:
         """The mailboxes that have the name that they want."""

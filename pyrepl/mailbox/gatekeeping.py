@@ -85,8 +85,8 @@ class Gatekeeping:
                 self._shut(gate)
         if self.orphan_s is not None and now >= self._orphaned_at + self.orphan_s:
             for gate, is_open in list(self.gates.items()):
-                # A gate that could not be shut is a Dovecot's, whose UIDs nobody can change any more. Where the next UID
-                # cannot be raised, it stays shut and is tried again: its Dovecot would give out what others give out.
+                # A gate that could not be shut is a Dovecot's, whose UIDs nobody can change any more. Where the next
+                # UID cannot be raised, it stays shut and is tried again: its Dovecot would give out what others do.
                 if is_open or self._files.part(gate, self._blocks, self._place):
                     self._files.open(gate)
                     del self.gates[gate]

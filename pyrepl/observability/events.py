@@ -2027,6 +2027,19 @@ class MailboxFolderUnnamed(MailboxNotice):
 
 
 @final
+class MailboxFolderCopied(MailboxNotice):
+    LEVEL: ClassVar[Level] = Level.WARNING
+    TEXT: ClassVar[str] = (
+        "Mailboxes: folder_copied {about}: this folder has the GUID of another mailbox, as a copy of its folder has, so"
+        " its mail is on this node alone"
+    )
+    TO_DO: ClassVar[str] = (
+        "If it is to be a mailbox of its own, remove dovecot-uidlist and dovecot.index* from it: Dovecot gives it a new"
+        " GUID. Else remove the folder"
+    )
+
+
+@final
 class MailboxNameNotStorable(MailboxNotice):
     LEVEL: ClassVar[Level] = Level.WARNING
     TEXT: ClassVar[str] = (

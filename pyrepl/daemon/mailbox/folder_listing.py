@@ -36,8 +36,11 @@ def found_folders(
     places = boxes.places()
     boxes.check_missing({*order.known, *dict(order.names)})
     found = tuple(_found(files, boxes, place, order.known) for place in places)
-    unnamed = tuple(os.fsdecode(boxes.root + b"/" + folder) for folder in boxes.unnamed())
-    return FoundFolders(found, frozenset(boxes.subscribed()), unnamed)
+    unnamed, copied = (
+        tuple(os.fsdecode(boxes.root + b"/" + folder) for folder in folders)
+        for folders in (boxes.unnamed(), boxes.copied())
+    )
+    return FoundFolders(found, frozenset(boxes.subscribed()), unnamed, copied)
 
 
 def _found(files: Files, boxes: UserBoxes, place: Place, known: frozenset[str]) -> FoundFolder:

@@ -224,6 +224,10 @@ class UserBoxes:
         """Folders with mail that are no mailbox of ours, as `places` found them last."""
         return self._folders.unnamed
 
+    def copied(self) -> tuple[bytes, ...]:
+        """Folders with the GUID of a mailbox that lies elsewhere, as `places` found them last."""
+        return self._folders.copied
+
     def _wanted(self, name: str) -> bytes:
         why_not = self._layout.why_not(name)
         if why_not is not None:

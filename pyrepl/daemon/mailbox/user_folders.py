@@ -47,6 +47,8 @@ class UserFolders:
         """So of one that belongs to whom the user's folder belongs to."""
         self.unnamed: tuple[bytes, ...] = ()
         """Folders with mail that no mailbox can have, as they were found last: their names cannot be said."""
+        self.copied: tuple[bytes, ...] = ()
+        """Folders with the GUID of a mailbox that lies elsewhere, as they were found last."""
 
     def path(self, folder: bytes) -> bytes:
         """The whole path of a folder that is relative to the user's."""
@@ -111,7 +113,7 @@ class UserFolders:
         under the name that it had.
         """
         self._known, self._unread, self._own_unread = {}, None, None
-        unnamed = []
+        unnamed, copied = [], []
         for folder in [b"", *sorted(self._folders())]:
             name = self._layout.name(folder)
             if name is None:
@@ -124,18 +126,20 @@ class UserFolders:
                 self._own_unread = self._own_unread or (error if is_own else None)
                 continue
             if guid is not None:
-                self._take(guid, name, folder)
+                copied += self._take(guid, name, folder)
         self._seen.update(self._known)
-        self.unnamed = tuple(unnamed)
+        self.unnamed, self.copied = tuple(unnamed), tuple(copied)
         return sorted(self._known.values())
 
-    def _take(self, guid: bytes, name: str | None, folder: bytes) -> None:
+    def _take(self, guid: bytes, name: str | None, folder: bytes) -> list[bytes]:
+        """Which folder has this GUID too, and is not the mailbox's."""
         seen, other = self._seen.get(guid), self._known.get(guid)
         if name is None and (seen is None or other is not None):
-            return
-        is_where_seen = seen is not None and other is not None and other.folder == seen.folder
-        if not is_where_seen:
-            self._known[guid] = Place(seen.name if name is None and seen is not None else name or "", guid, folder)
+            return []
+        if seen is not None and other is not None and other.folder == seen.folder:
+            return [folder]
+        self._known[guid] = Place(seen.name if name is None and seen is not None else name or "", guid, folder)
+        return [] if other is None else [other.folder]
 
     def watched(self) -> list[bytes]:
         """The folders in which mailboxes appear and go, and those that are to become some, as they have no GUID yet,

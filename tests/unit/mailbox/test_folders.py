@@ -216,6 +216,23 @@ def test_a_folder_that_no_mailbox_can_have_is_told_once() -> None:
     assert see() == [] and len(see("/mail/.INBOX", "/mail/.x..y")) == 2 and rig.count() == rig.first_op
 
 
+def test_a_folder_with_the_guid_of_another_mailbox_is_told_once_be_it_of_another_user() -> None:
+    rig = Rig()
+    rig.core.do([Create(user="bob", box=Box("Work"), id=NEW, uidvalidity=9)])
+    rig.works()
+    before = rig.count()
+
+    def see(*copied: str) -> list[Notice]:
+        rig.folders.seen("alice", rig.now)
+        rig.look(FolderResult(FoundFolders(tuple(rig.there.values()), frozenset(), (), copied)))
+        return rig.core.notices()
+
+    assert see("/mail/.Copy") == [Notice("folder_copied", "alice /mail/.Copy")] and see("/mail/.Copy") == []
+    rig.there[NEW] = FoundFolder("Play", NEW, 9, has_mail=True)
+    assert see("/mail/.Copy") == [Notice("folder_copied", "alice Play")] and see("/mail/.Copy") == []
+    assert rig.count() == before, "it is left alone"
+
+
 def test_a_name_that_the_store_cannot_have_is_no_rename() -> None:
     """A node with another layout made it: here its folder is called otherwise, and for all others it keeps its name."""
     rig = Rig()

@@ -133,6 +133,18 @@ def test_what_is_there_is_told_and_watched_before() -> None:
     assert found is not None and found.subscribed == {"Work"} and rig.told.users == [HOME, HOME + b"/.Coming"]
 
 
+def test_a_folder_that_was_copied_is_told() -> None:
+    """As by `cp -a` from one that is known, or that is looked at first."""
+    rig = Rig()
+    rig.listed()
+    for name in (b"/.Another", b"/.Zoo"):
+        rig.disk.make_folders(HOME + name + b"/cur")
+        rig.disk.write_new(HOME + name + b"/dovecot-uidlist", rig.disk.read(HOME + b"/.Work/dovecot-uidlist"))
+    found = rig.listed()
+    assert [each.name for each in sorted_(found)] == ["INBOX", "Work"]
+    assert found is not None and found.copied == ((HOME + b"/.Another").decode(), (HOME + b"/.Zoo").decode())
+
+
 @pytest.mark.parametrize("name", [b".INBOX", b".&bad", b".two..dots"])
 def test_folders_that_no_mailbox_can_have_are_told(name: bytes) -> None:
     rig = Rig()
