@@ -49,6 +49,11 @@ def view(rows: Rows, user: str) -> dict[str, tuple[str, bool]]:
     return {guid: (name, boxes[guid].subscribed) for guid, name in shown_names(boxes.values()).items()}
 
 
+def names(rows: Rows, user: str) -> dict[str, str]:
+    """GUID -> shown name, of a user's visible mailboxes."""
+    return shown_names(box for box in rows.boxes(user) if is_visible(rows, box))
+
+
 def works_between(
     rows: Rows, user: str, before: dict[str, tuple[str, bool]], after: dict[str, tuple[str, bool]]
 ) -> list[Work]:

@@ -21,6 +21,7 @@ from pyrepl.daemon.mailbox.owing import Looked, without
 from pyrepl.daemon.mailbox.sqlite_rows import SqliteRows
 from pyrepl.daemon.mailbox.standing import StandingUsers
 from pyrepl.daemon.mailbox.workers import Workers
+from pyrepl.mailbox.boxes import names
 from pyrepl.mailbox.folders import FolderOrder, FolderResult
 from pyrepl.mailbox.gate_states import GateOrder, GateResult
 from pyrepl.mailbox.store import Ended, RaiseNext, Result, StoredBox, Work
@@ -175,7 +176,8 @@ class Beside:
                 continue
             self._due.discard(user)
             if user in due and not due[user].is_compared:
-                self._comparing[user] = _Comparing(self._of(user).done, self._begin(self._workers.stored(user)))
+                reading = self._begin(self._workers.stored(user, names(self._rows, user)))
+                self._comparing[user] = _Comparing(self._of(user).done, reading)
             elif user in due:
                 self._standing.resume(user)
         caught_up = {user for user in self._behind if user not in self._due or user in self._standing.users}

@@ -93,9 +93,9 @@ class DoveadmStore:
         self.drop.prepare()
         self._texts.prepare()
 
-    def clear(self, held: Mapping[str, int], owed: Set[str], own: str = "") -> None:
+    def clear(self, held: Mapping[str, int], owed: Set[str], own: str = "", uncompared: Set[str] | None = None) -> None:
         """Raises OSError."""
-        self.drop.clear(held, owed, own)
+        self.drop.clear(held, owed, own, uncompared)
 
     def expect(self, inboxes: Mapping[str, str]) -> None:
         """Nothing is made for a user that Dovecot does not know, so nobody needs to be expected."""

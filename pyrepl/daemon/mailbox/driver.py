@@ -191,14 +191,15 @@ class Driver:
         self.rounds += 1
         self._wake.clear()
         await self._do_gates()
+        core = self.node.core
+        if self._owing is not None:
+            # As in `_do_gates`: what the round brings is in the rows before it is in the files.
+            core.recover(await self._owing.compared())
         for jobs in (self._first, self._jobs):
             for _ in range(min(len(jobs), MOST_AT_ONCE)):
                 jobs.popleft()(self.node, self._now())
         self.node.tick(self._now())
         self._trim()
-        core = self.node.core
-        if self._owing is not None:
-            core.recover(await self._owing.compared())
         ended = [] if self._owing is None else await self._owing.pay()
         ended += await self._perform(core.works())
         core.ended(ended)

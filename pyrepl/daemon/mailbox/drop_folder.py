@@ -69,15 +69,23 @@ class DropFolder:
             with suppress(FileNotFoundError):
                 self._files.unlink(path)
 
-    def clear(self, held: Mapping[str, int], owed: Set[str] = frozenset(), own: str = "") -> None:
+    def clear(
+        self,
+        held: Mapping[str, int],
+        owed: Set[str] = frozenset(),
+        own: str = "",
+        uncompared: Set[str] | None = None,
+    ) -> None:
         """Empty it but for texts of ops that come again, as the vector says, and those that are owed: after a start,
-        when what a crash left is dealt with. `own`: our origin, if all users were compared. No op of our own comes
-        again, and its text has a number that the vector may never reach, as it counts connections too."""
+        when what a crash left is dealt with. `own`: our origin. No op of our own comes again, and its text has a number
+        that the vector may never reach, as it counts connections too. `uncompared`: mailboxes of users who could not be
+        compared yet, so that what tells of the crash stays until the next start; None if there are no such users."""
         for name in self._files.names(self._folder):
-            ways = _ways(to_text(name))
-            if to_text(name) in owed:
+            text, ways = to_text(name), _ways(to_text(name))
+            is_own = any(dot.origin == own for dot, _ in ways)
+            if text in owed or (uncompared is not None and (is_own or _tells_of_crash(text, uncompared))):
                 continue
-            if not ways or any(dot.origin == own or held.get(dot.origin, 0) >= dot.seq for dot, _ in ways):
+            if not ways or is_own or any(held.get(dot.origin, 0) >= dot.seq for dot, _ in ways):
                 # What works of the first round had here, the stores' threads remove at the same time.
                 with suppress(FileNotFoundError):
                     remove_tree(self._files, self._folder + b"/" + name)
@@ -245,6 +253,12 @@ class IncomingText:
             with suppress(FileNotFoundError):
                 self._files.unlink(self._path)
             self._is_there = False
+
+
+def _tells_of_crash(name: str, boxes: Set[str]) -> bool:
+    """Does a file tell which mailbox was new, or which flags were being changed of one of these?"""
+    kind, _, box = name.partition(".")
+    return kind == "new" or (kind in ("flags", "align") and box in boxes)
 
 
 def text_name(dot: Dot, guid: str) -> str:

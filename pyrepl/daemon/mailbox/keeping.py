@@ -31,9 +31,9 @@ from pyrepl.daemon.mailbox.results import failed
 from pyrepl.daemon.mailbox.sqlite_rows import SqliteRows
 from pyrepl.daemon.mailbox.text_writer import TextWriter
 from pyrepl.daemon.mailbox.uidlist_lock import LocksHere, UidlistLock
-from pyrepl.daemon.mailbox.workers import Workers
+from pyrepl.daemon.mailbox.workers import Workers, all_of
 from pyrepl.errors import ConfigError
-from pyrepl.mailbox.boxes import view
+from pyrepl.mailbox.boxes import names
 from pyrepl.mailbox.entries import Pages
 from pyrepl.mailbox.maildir.layout import LAYOUTS
 from pyrepl.mailbox.node import Node, NodeOptions
@@ -117,8 +117,9 @@ class Keeping:
         self.driver.begin(unread)
         await self.driver.round()
         if self.workers is not None:
-            held, owed, own = dict(core.causal.held), self._rows.owed_texts(), "" if unread else core.origin
-            await self.workers.in_first(lambda store: store.clear(held, owed, own))
+            held, owed = dict(core.causal.held), self._rows.owed_texts()
+            boxes = frozenset(box.guid for user in unread for box in self._rows.boxes(user)) if unread else None
+            await self.workers.in_first(lambda store: store.clear(held, owed, core.origin, boxes))
         self.driver.is_settled = True
 
     async def _compare(self, workers: Workers) -> dict[str, str]:
@@ -126,13 +127,13 @@ class Keeping:
         lags behind the rows, as works are owed."""
         unread = dict.fromkeys(self._rows.owing(), _OWED)
         users = [user for user in self._rows.users() if user not in unread]
-        shown = {user: view(self._rows, user) for user in (*users, *unread)}
+        shown = {user: names(self._rows, user) for user in (*users, *unread)}
         having = {user: _inbox_in(boxes) for user, boxes in shown.items() if boxes or user in unread}
         for each in workers.stores:
             each.expect(having)
         for at in range(0, len(users), _USERS_AT_ONCE):
             portion = users[at : at + _USERS_AT_ONCE]
-            known = {user: {guid: name for guid, (name, _) in shown[user].items()} for user in portion}
+            known = {user: shown[user] for user in portion}
             stored, refused = await workers.in_first(partial(_stored, known))
             self.driver.node.core.recover(stored)
             unread |= {user: why for user, why in refused.items() if user in having}
@@ -204,9 +205,9 @@ class Keeping:
         return Workers(stores)
 
 
-def _inbox_in(boxes: Mapping[str, tuple[str, bool]]) -> str:
-    """The GUID of INBOX among a user's mailboxes, as `view` has them; "" for none."""
-    return next((guid for guid, (name, _) in boxes.items() if name == INBOX), "")
+def _inbox_in(boxes: Mapping[str, str]) -> str:
+    """The GUID of INBOX among a user's mailboxes, as `names` has them; "" for none."""
+    return next((guid for guid, name in boxes.items() if name == INBOX), "")
 
 
 def _watch(
@@ -245,10 +246,7 @@ def _stored(
     found, refused = {}, {}
     for user, boxes in users.items():
         try:
-            store.remember(user, boxes)
-            stored = store.stored(user)
-            store.check_missing(user, boxes)
-            found[user] = stored
+            found[user] = all_of(store, user, boxes)
         except TROUBLE as error:
             refused[user] = failed(error).reason
     return found, refused

@@ -132,10 +132,10 @@ class MaildirStore:
         self._place.check(self._origin)
         self.drop.prepare()
 
-    def clear(self, held: Mapping[str, int], owed: Set[str], own: str = "") -> None:
+    def clear(self, held: Mapping[str, int], owed: Set[str], own: str = "", uncompared: Set[str] | None = None) -> None:
         """What a crash left is dealt with, and its rows are committed. `held`: the vector; `owed`: texts that works
-        need which are not done yet; `own`: as DropFolder has it."""
-        self.drop.clear(held, owed, own)
+        need which are not done yet; `own` and `uncompared`: as DropFolder has them."""
+        self.drop.clear(held, owed, own, uncompared)
 
     def expect(self, inboxes: Mapping[str, str]) -> None:
         """Users who have mailboxes: where a folder of theirs is missing, none is made. Each with the GUID of INBOX, ""

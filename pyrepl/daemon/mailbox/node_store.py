@@ -24,9 +24,9 @@ class NodeStore(MessageStore, Protocol):
     @property
     def drop(self) -> DropFolder: ...
 
-    def clear(self, held: Mapping[str, int], owed: Set[str], own: str = "") -> None:
+    def clear(self, held: Mapping[str, int], owed: Set[str], own: str = "", uncompared: Set[str] | None = None) -> None:
         """What a crash left is dealt with, and its rows are committed. `held`: the vector; `owed`: texts that works
-        need which are not done yet; `own`: as DropFolder has it."""
+        need which are not done yet; `own` and `uncompared`: as DropFolder has them."""
 
     def expect(self, inboxes: Mapping[str, str]) -> None:
         """Users who have mailboxes, each with the GUID of INBOX, "" for none."""

@@ -17,6 +17,7 @@ from pyrepl.daemon.mailbox.disk_watch import DiskRefuses
 from pyrepl.daemon.mailbox.sqlite_rows import SqliteRows
 from pyrepl.daemon.mailbox.standing import StandingUsers
 from pyrepl.daemon.mailbox.workers import Workers
+from pyrepl.mailbox.boxes import names
 from pyrepl.mailbox.compare import FoundBox
 from pyrepl.mailbox.folders import FolderOrder, FolderResult
 from pyrepl.mailbox.gate_states import GateOrder, GateResult
@@ -68,17 +69,16 @@ class Owing:
         return ended
 
     async def compared(self) -> dict[str, dict[str, StoredBox]]:
-        """What there is of users who owe nothing any more, and whose Maildirs could not be read before."""
-        found = {}
+        """What there is of a user who owes nothing any more, and whose Maildir could not be read before. One at a time,
+        as the round waits for it: a disk that is mounted late may bring hundreds."""
         for user, standing in self._standing.due():
             if not standing.is_compared and not self._rows.owed(user, 1):
-                stored = await self._workers.stored(user)
-                if isinstance(stored, str):
-                    self._standing.stop(user, stored, is_compared=False)
-                else:
-                    found[user] = stored
+                stored = await self._workers.stored(user, names(self._rows, user))
+                if not isinstance(stored, str):
                     self._standing.resume(user)
-        return found
+                    return {user: stored}
+                self._standing.stop(user, stored, is_compared=False)
+        return {}
 
     async def look(self, orders: Sequence[GateOrder], listings: Sequence[FolderOrder]) -> Looked:
         """Do what gates and folders ask for; how each ended."""

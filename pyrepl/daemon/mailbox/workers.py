@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import zlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from typing import Final, TypeVar, final
@@ -84,12 +84,12 @@ class Workers:
         """Works of a user that the disk refused before; how each ended."""
         return await asyncio.wrap_future(self.run(user, lambda store: store.try_again(works)))
 
-    async def stored(self, user: str) -> dict[str, StoredBox] | str:
-        """All that a user has; if it cannot be read, why."""
+    async def stored(self, user: str, names: Mapping[str, str]) -> dict[str, StoredBox] | str:
+        """All that a user has; if it cannot be read, why. `names` as `all_of` has them."""
         found: dict[str, StoredBox] = {}
 
         def read(store: NodeStore) -> None:
-            found.update(store.stored(user))
+            found.update(all_of(store, user, names))
 
         return await asyncio.wrap_future(self.run(user, lambda store: _why_not(read, store))) or found
 
@@ -117,6 +117,15 @@ class Workers:
         """Until that has ended."""
         for thread in self._threads:
             thread.shutdown(wait=True)
+
+
+def all_of(store: NodeStore, user: str, names: Mapping[str, str]) -> dict[str, StoredBox]:
+    """All that a user has. `names`: GUID -> what the rows call each mailbox, which is to be there or gone. Raises
+    TROUBLE."""
+    store.remember(user, names)
+    found = store.stored(user)
+    store.check_missing(user, names)
+    return found
 
 
 def _gate(order: GateOrder, store: NodeStore) -> GateResult:

@@ -7,7 +7,7 @@ import random
 
 import pytest
 
-from pyrepl.daemon.mailbox.drop_folder import DropFolder, WrongText, shown_guid, text_name
+from pyrepl.daemon.mailbox.drop_folder import BY_ALIGNING, DropFolder, WrongText, shown_guid, text_name
 from pyrepl.mailbox.maildir.text_sums import BLOCK_BYTES, sums_of
 from pyrepl.mailbox.words import Dot
 from tests.unit.daemon.mailbox.model_disk import ModelDisk, full_from
@@ -139,7 +139,7 @@ def test_texts_of_our_own_go_whatever_their_numbers(disk: ModelDisk, drop: DropF
     """The vector may never come so far, as connections are counted too."""
     for dot, guid in ((Dot("a~1", 70), "text"), (Dot("a~1", 71), "owed"), (DOT, "G1")):
         drop.begin(dot, guid).write(b"left")
-    drop.clear({"a~1": 3}, {"a~1.71.owed"})
+    drop.clear({"a~1": 3}, {"a~1.71.owed"}, "a~1", frozenset())
     assert len(disk.names(b"/mail/.pyrepl-drop")) == 3, "not all users were compared"
     drop.clear({"a~1": 3}, {"a~1.71.owed"}, own="a~1")
     assert sorted(disk.names(b"/mail/.pyrepl-drop")) == [b"a~1.71.owed", b"b~1.9.G1"]
@@ -190,3 +190,17 @@ def test_any_guid_has_a_name(guid: str) -> None:
 
 def test_a_plain_guid_stands_in_the_name() -> None:
     assert text_name(DOT, "1795553030.M1P1.vm,S=15,W=18") == "b~1.9.1795553030.M1P1.vm,S=15,W=18"
+
+
+def test_what_tells_of_a_crash_stays_while_its_user_could_not_be_compared(disk: ModelDisk, drop: DropFolder) -> None:
+    for dot, guid in ((Dot("a~1", 3), "own"), (DOT, "G1")):
+        drop.begin(dot, guid).write(b"left")
+    drop.begin_box(b"new")
+    for box in (b"alices", b"bobs"):
+        drop.begin_flags(box, [("G1", None)])
+        drop.begin_flags(box, [("G1", None)], BY_ALIGNING)
+    drop.clear({"a~1": 9, "b~1": 9}, frozenset(), "a~1", {"alices"})
+    left = {b"a~1.3.own", b"align.alices", b"flags.alices", b"new.new"}
+    assert set(disk.names(b"/mail/.pyrepl-drop")) == left
+    drop.clear({"a~1": 9, "b~1": 9}, frozenset(), "a~1")
+    assert disk.names(b"/mail/.pyrepl-drop") == []

@@ -15,8 +15,8 @@ from pyrepl.daemon.mailbox.workers import Workers
 from pyrepl.mailbox.answers import Ok
 from pyrepl.mailbox.gate_states import GateOrder, GateResult, GateWork
 from pyrepl.mailbox.store import AddMessage, RaiseNext, RemoveMessage
-from pyrepl.mailbox.verbs import Expunge, Store
-from pyrepl.mailbox.words import Box
+from pyrepl.mailbox.verbs import Create, Expunge, Save, Store
+from pyrepl.mailbox.words import Box, Stamp, Token
 from tests.unit.daemon.mailbox.mail_rig import MailProcess, cluster, texts
 from tests.unit.daemon.mailbox.test_deeds import pairs
 from tests.unit.daemon.mailbox.test_driver import Heard, Rig
@@ -150,3 +150,39 @@ async def test_of_messages_that_works_are_owed_about_nothing_is_told(tmp_path: P
     assert order is orders[0] and result.was_open and result.found is not None
     assert [each.guid for each in result.found.messages] == ["G1", "G3"] and result.found.untold == {"G2"}
     rows.close()
+
+
+@in_loop
+async def test_who_is_compared_late_is_so_before_a_round_brings_anything(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else what another node has done since counts as undone by a mail program: the rows have it, the files not yet."""
+    monkeypatch.setattr(Heard, "send", lambda self, send: None)
+    rig = Rig(tmp_path, members="ab")
+    rig.hear_of_b(1, Create(user="alice", box=Box("INBOX"), id=GUID, uidvalidity=5, stamp=Stamp(1, "b")))
+    place = Box(GUID, True)
+    rig.hear_of_b(2, Save(user="alice", box=place, uid=1, guid="G1", size=5, received=1, token=Token(1, 1)))
+    await rig.driver.round()
+    rig.driver.begin({"alice": "the disk is away"})
+    rig.hear_of_b(3, Store(user="alice", box=place, guids=("G1",), add=("\\Seen",)))
+    await rig.driver.round()
+    await rig.driver.round()
+    row = rig.rows.message(GUID, "G1")
+    assert row is not None and row.set_flags() == ("\\Seen",) and not rig.driver.standing
+    assert [name.endswith(b":2,S") for name in rig.disk.names(b"/mail/alice/cur")] == [True]
+    rig.close()
+
+
+@in_loop
+async def test_of_those_who_are_compared_late_a_round_waits_for_one_and_who_lacks_something_stands_on(
+    tmp_path: Path,
+) -> None:
+    rig, _ = await damaged(tmp_path)
+    rig.create("carol")
+    await rig.driver.round()
+    rig.driver.begin(dict.fromkeys(("bob", "alice", "carol"), "the disk is away"))
+    await rig.driver.round()
+    assert set(rig.driver.standing) == {"alice", "carol"}
+    await rig.driver.round()
+    assert set(rig.driver.standing) == {"alice"} and "dovecot-uidlist" in rig.driver.standing["alice"].reason
+    rig.close()
