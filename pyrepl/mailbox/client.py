@@ -17,8 +17,8 @@ from __future__ import annotations
 import secrets
 import socket
 import time
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Container, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from types import TracebackType
 from typing import TYPE_CHECKING, Final, NamedTuple, Self, final
 
@@ -54,7 +54,10 @@ from pyrepl.mailbox.words import Box, Uids, box_name, ranges
 if TYPE_CHECKING:
     import ssl
 
-TIMEOUT_S: Final = 60.0
+TIMEOUT_S: Final = 75.0
+"""Longer than `check` may take."""
+MOST_RANGES: Final = 1000
+"""Ranges of UIDs that one command names."""
 MOST_NAMED: Final = 1_000_000
 """UIDs that a refusal may name: a line could name four thousand million."""
 MOST_UNANSWERED: Final = 100
@@ -64,8 +67,8 @@ _TX: Final = "move"
 
 
 class MailboxError(PyreplError):
-    """The node refused: `reason` is a word such as NOBOX, EXISTS, TIMEOUT, APART or DENIED, or BAD; `uids` are the
-    messages that MODIFIED is about."""
+    """The node refused: `reason` is a word such as NOBOX, EXISTS, TIMEOUT, APART or DENIED, or BAD; CLOSED if it has
+    ended the connection. `uids` are the messages that MODIFIED is about."""
 
     def __init__(self, reason: str, why: str, uids: tuple[int, ...] = ()) -> None:
         super().__init__(f"{reason} {why}".rstrip())
@@ -91,7 +94,8 @@ class Message(NamedTuple):
 
 @final
 class MailboxClient:
-    """One connection to a node."""
+    """One connection to a node. What does not end as it should, as by a timeout, ends the connection: nobody knows how
+    much of it was said or heard. What comes then raises ConnectionError, and another client can be made."""
 
     def __init__(
         self,
@@ -103,10 +107,12 @@ class MailboxClient:
         name: str = "python",
         user: str = "",
         timeout_s: float = TIMEOUT_S,
+        text_limit: int = TEXT_LIMIT,
     ) -> None:
         """By the node's `mailbox-socket`, or by the `address` of its `mailbox-port` with `mailbox-secret`, and with
         `tls` where that speaks TLS. `name` is for the node's log. With `user` only this user's mailboxes may be
-        touched. Raises OSError, MailboxError."""
+        touched. `timeout_s`: so long the node may say nothing, or take nothing. `text_limit`: bytes of a text that is
+        fetched. Raises OSError, MailboxError."""
         if address is None:
             self._socket = socket.socket(socket.AF_UNIX)
             self._socket.settimeout(timeout_s)
@@ -114,9 +120,10 @@ class MailboxClient:
         else:
             plain = socket.create_connection(address, timeout_s)
             self._socket = plain if tls is None else tls.wrap_socket(plain, server_hostname=address[0])
-        self._decoder: Final = Decoder(Side.NODE, text_limit=TEXT_LIMIT)
+        self._decoder: Final = Decoder(Side.NODE, text_limit=text_limit)
         self._heard: Iterator[Line | Piece | BadLine] = iter(())
         self._tags = 0
+        self._is_open = True
         try:
             self._greet(Hello(name=name, user=user, nonce=secrets.token_hex(16)), secret if address else b"")
         except BaseException:
@@ -131,18 +138,21 @@ class MailboxClient:
         return saved
 
     def append_all(self, user: str, box: str, messages: Iterable[Message]) -> list[Saved]:
-        """Save messages, many at a time; all of them are saved when this returns, in order."""
-        guids: list[str] = []
-        tags: list[str] = []
-        answers: dict[str, Ok] = {}
+        """Save messages, many at a time; all of them are saved when this returns, in order. Where one is refused, those
+        that were sent before it was known may be saved, and no more are sent."""
+        sent: dict[str, str] = {}
+        answers: dict[str, Command] = {}
         for text, flags, received in messages:
-            guids.append(new_guid())
-            tags.append(self._say_save(user, box, guids[-1], text, flags, received, 0))
-            if len(tags) - len(answers) >= MOST_UNANSWERED:
-                self._take(answers)
-        while len(answers) < len(tags):
-            self._take(answers)
-        return [Saved(answers[tag].uid or 0, guid, answers[tag].acks or 0) for tag, guid in zip(tags, guids)]
+            guid = new_guid()
+            sent[self._say_save(user, box, guid, text, flags, received, 0)] = guid
+            if len(sent) - len(answers) >= MOST_UNANSWERED:
+                self._take(sent, answers)
+                if not all(isinstance(answer, Ok) for answer in answers.values()):
+                    break
+        while len(answers) < len(sent):
+            self._take(sent, answers)
+        oks = [(_ok(answers[tag]), guid) for tag, guid in sent.items()]
+        return [Saved(ok.uid or 0, guid, ok.acks or 0) for ok, guid in oks]
 
     def store(
         self,
@@ -156,32 +166,37 @@ class MailboxClient:
     ) -> None:
         """Add and remove flags. With `unchanged_since` only of messages whose modseq is not higher: MailboxError
         MODIFIED names the others."""
-        changes = Store(
-            user=user,
-            box=_box(box),
-            uids=_uids(uids),
-            add=tuple(add),
-            remove=tuple(remove),
-            unchangedsince=unchanged_since,
-        )
-        self._ask(changes)
+        place, added, removed, refused = _box(box), tuple(add), tuple(remove), list[int]()
+        for part in _parts(uids):
+            changes = Store(user=user, box=place, uids=part, add=added, remove=removed, unchangedsince=unchanged_since)
+            try:
+                self._ask(changes)
+            except MailboxError as error:
+                if error.reason != Reason.MODIFIED.name:
+                    raise
+                refused += error.uids
+        if refused:
+            raise MailboxError(Reason.MODIFIED.name, "", tuple(refused))
 
     def expunge(self, user: str, box: str, uids: Iterable[int]) -> None:
         """Remove messages."""
-        self._ask(Expunge(user=user, box=_box(box), uids=_uids(uids)))
+        for part in _parts(uids):
+            self._ask(Expunge(user=user, box=_box(box), uids=part))
 
     def copy(self, user: str, box: str, uids: Iterable[int], to: str) -> list[int]:
-        """Copy messages; their UIDs in the other mailbox."""
+        """Copy messages; their UIDs in the other mailbox, in the order of theirs here. Those that are there already,
+        and those that are gone here, have none among them. MailboxError FAILED if it is the same mailbox."""
         wanted = set(uids)
-        return _each(self._ask(Copy(user=user, box=_box(box), uids=_uids(wanted), to=_box(to))).uids, len(wanted))
+        answers = [self._ask(Copy(user=user, box=_box(box), uids=part, to=_box(to))) for part in _parts(wanted)]
+        return [uid for answer in answers for uid in _each(answer.uids, len(wanted))]
 
     def move(self, user: str, box: str, uids: Iterable[int], to: str) -> list[int]:
-        """Move messages, all or none of them; their UIDs in the other mailbox."""
+        """Move messages, all or none of them; their UIDs in the other mailbox, as `copy` has them."""
         every = set(uids)
-        wanted = _uids(every)
         self._ask(TxBegin(user=user, tx=_TX), is_answered=False)
-        self._ask(Copy(user=user, box=_box(box), uids=wanted, to=_box(to), tx=_TX))
-        self._ask(Expunge(user=user, box=_box(box), uids=wanted, tx=_TX))
+        for part in _parts(every):
+            self._ask(Copy(user=user, box=_box(box), uids=part, to=_box(to), tx=_TX))
+            self._ask(Expunge(user=user, box=_box(box), uids=part, tx=_TX))
         return _each(self._ask(TxEnd(user=user, tx=_TX)).uids, len(every))
 
     def fetch(self, user: str, guid: str) -> bytes:
@@ -247,6 +262,7 @@ class MailboxClient:
         self._ask(Ping())
 
     def close(self) -> None:
+        self._is_open = False
         self._socket.close()
 
     def __enter__(self) -> Self:
@@ -255,8 +271,10 @@ class MailboxClient:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if kind is None:
-            self._say(Quit(), is_answered=False)
+        if kind is None and self._is_open:
+            # All is answered: if the node does not hear this, nothing is lost.
+            with suppress(OSError):
+                self._say(Quit(), is_answered=False)
         self.close()
 
     # What is said
@@ -309,7 +327,20 @@ class MailboxClient:
         return str(self._tags)
 
     def _send(self, data: bytes) -> None:
-        self._socket.sendall(data)
+        with self._whole():
+            self._socket.sendall(data)
+
+    @contextmanager
+    def _whole(self) -> Iterator[None]:
+        """What ends otherwise, has said or heard a part, which nothing may follow: a text would go on in the next
+        command."""
+        if not self._is_open:
+            raise ConnectionError("the connection is closed, as what was asked on it did not end: make another client")
+        try:
+            yield
+        except BaseException:
+            self.close()
+            raise
 
     # What is heard
 
@@ -320,18 +351,22 @@ class MailboxClient:
             if line.tag == tag:
                 return _ok(line.command)
 
-    def _take(self, answers: dict[str, Ok]) -> None:
-        """One more answer."""
-        line = self._next_line()
-        answers[line.tag] = _ok(line.command)
+    def _take(self, sent: Container[str], answers: dict[str, Command]) -> None:
+        """One more answer to what was sent."""
+        while True:
+            line = self._next_line()
+            if line.tag in sent:
+                answers[line.tag] = line.command
+                return
 
     def _next_line(self) -> Line:
-        """The next line that is an answer, or says that the node has ended the connection."""
+        """The next line that is an answer."""
         while True:
             heard = self._next()
-            if isinstance(heard, Line) and not isinstance(heard.command, Ping):
-                if heard.tag == UNTAGGED and isinstance(heard.command, Bad):
-                    raise _refusal(heard.command)
+            if isinstance(heard, Line) and isinstance(heard.command, Ping):
+                # By TCP the node wants a sign of life meanwhile.
+                self._say(Ping(), is_answered=False)
+            elif isinstance(heard, Line):
                 return heard
 
     def _next_command(self) -> Command:
@@ -340,15 +375,26 @@ class MailboxClient:
         return heard.command
 
     def _next(self) -> Line | Piece:
+        """Raises MailboxError CLOSED if the node says that it ends the connection."""
+        with self._whole():
+            heard = self._next_heard()
+            if isinstance(heard, Line) and heard.tag == UNTAGGED and isinstance(heard.command, Bad):
+                raise MailboxError("CLOSED", heard.command.why)
+            return heard
+
+    def _next_heard(self) -> Line | Piece:
         while True:
-            heard = next(self._heard, None)
+            try:
+                heard = next(self._heard, None)
+            except PeerError as error:
+                raise MailboxError("CLOSED", f"the node said what is no answer: {error}") from None
             if heard is None:
                 data = self._socket.recv(_READ_BYTES)
                 if not data:
                     raise ConnectionError("the node closed the connection")
                 self._heard = self._decoder.feed(data)
             elif isinstance(heard, BadLine):
-                raise MailboxError("BAD", f"the node said what is no answer: {heard.why}")
+                raise MailboxError("CLOSED", f"the node said what is no answer: {heard.why}")
             else:
                 return heard
 
@@ -379,8 +425,11 @@ def _box(name: str) -> Box:
         raise MailboxError("BAD", str(error)) from None
 
 
-def _uids(uids: Iterable[int]) -> Uids:
-    return ranges(sorted(set(uids)))
+def _parts(uids: Iterable[int]) -> Iterator[Uids]:
+    """As many as a line can name, ascending."""
+    every = ranges(sorted(set(uids)))
+    for start in range(0, len(every), MOST_RANGES):
+        yield every[start : start + MOST_RANGES]
 
 
 def _each(uids: Uids, most: int) -> list[int]:

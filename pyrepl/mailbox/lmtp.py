@@ -38,7 +38,7 @@ SILENCE_S: Final = 600.0
 _EXTENSIONS: Final = frozenset(
     {b"8BITMIME", b"DSN", b"ENHANCEDSTATUSCODES", b"PIPELINING", b"SIZE", b"SMTPUTF8", b"VRFY"}
 )
-_RECIPIENT: Final = re.compile(rb"RCPT TO: *<(?:@[^:>]*:)?\"?([^>]*?)\"?(@[^>\"]*)?>", re.IGNORECASE)
+_RECIPIENT: Final = re.compile(rb"RCPT TO: *<(?:@[^:>]*:)?([^>]*)>", re.IGNORECASE)
 _REPLY: Final = re.compile(rb"([2-5][0-9]{2})([ -].*)?", re.DOTALL)
 _GONE: Final = b"4.3.0 The mail server behind this one has ended the connection\r\n"
 _SILENT: Final = b"421 4.4.2 Nothing was said for too long\r\n"
@@ -317,7 +317,11 @@ class LmtpProxy:
 def _recipient(line: bytes) -> str:
     """Whom a RCPT names, without quotes; "" if that cannot be read."""
     found = _RECIPIENT.match(line)
-    return "" if found is None else (found[1] + (found[2] or b"")).decode("utf-8", "replace")
+    if found is None:
+        return ""
+    path: bytes = found[1]
+    place = len(path) if path.endswith(b'"') or b"@" not in path else path.rindex(b"@")
+    return (path[:place].removeprefix(b'"').removesuffix(b'"') + path[place:]).decode("utf-8", "replace")
 
 
 def _known_extensions(reply: bytes) -> bytes:

@@ -10,6 +10,7 @@ transaction everywhere.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import groupby
 from typing import Final, final
 
 from pyrepl.mailbox.acks import WHY_ALONE
@@ -57,6 +58,7 @@ MOST_OPEN_TX: Final = 10
 """Transactions of one mail process that are not ended."""
 _NOT_OPEN: Final = f"TX-BEGIN is missing, or {MOST_OPEN_TX} transactions were open"
 _IS_LEFT: Final = "a message of this GUID was here before a crash, and comes again from another node"
+_IS_THERE: Final = "a mailbox has a message once: copy or move it to another mailbox"
 MOST_LOOKED_UP: Final = 100
 """UIDs that are looked up one by one; where more are named, the whole mailbox is read."""
 
@@ -222,7 +224,7 @@ class MailSide:
             self.core.reply(client, tag, No(reason=reason))
 
         if needed:
-            self.saving.tasks.add(needed, run, fail, now)
+            self.saving.tasks.add(needed, run, fail, now, client)
         else:
             run({}, now)
 
@@ -315,12 +317,16 @@ class MailSide:
         target = self.find(copy.user, copy.to)
         if target is None or target.guid not in tokens:
             return No(reason=Reason.NOBOX)
+        if target.guid == box.guid:
+            # Nothing would be copied, and a move would remove what it names.
+            return No(reason=Reason.FAILED, why=_IS_THERE)
         token = tokens[target.guid]
         ops: list[Op] = []
         named = self._rows(box, copy.uids, copy.guids)
         rows = [row for row in named if self.core.rows.message(target.guid, row.guid) is None]
-        for flags in sorted({row.set_flags() for row in rows}):
-            for part in portions([row for row in rows if row.set_flags() == flags]):
+        # In the order in which they stand there, as clients expect.
+        for flags, alike in groupby(rows, MessageRow.set_flags):
+            for part in portions(list(alike)):
                 uidnext = next_uids.get(target.guid, target.uidnext)
                 uids = self.mastering.some_uids(target._replace(uidnext=uidnext), token, len(part))
                 if len(uids) < len(part):

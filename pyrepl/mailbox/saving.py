@@ -24,6 +24,7 @@ from pyrepl.mailbox.mastering import Mastering
 from pyrepl.mailbox.mastership import Granted, Refused
 from pyrepl.mailbox.order import SaveOrder
 from pyrepl.mailbox.rows import BoxRow
+from pyrepl.mailbox.sayable import why_unsayable
 from pyrepl.mailbox.tasks import Tasks
 from pyrepl.mailbox.uids import NO_UID, WHY_NO_UID
 from pyrepl.mailbox.verbs import Lock, Save
@@ -31,6 +32,10 @@ from pyrepl.mailbox.words import APART, Box, Token
 
 RETRY_S: Final = 1.0
 """After so long a SAVE without a tag waits for the mastership anew."""
+MOST_AGAIN: Final = 10_000
+"""So many of them may wait so."""
+_NOBODY: Final = "*"
+"""Who is waited for by nobody."""
 
 
 class _Holder(NamedTuple):
@@ -240,13 +245,15 @@ class Saving:
             refuse(No(reason=reason), now)
 
         def refuse(answer: No, now: float) -> None:
-            if tag == UNTAGGED:
+            if tag == UNTAGGED and len(self._again) < MOST_AGAIN:
                 self._again.append((now + RETRY_S, guid, save, text))
-            else:
-                self.core.let_go(text)
+                return
+            self.core.let_go(text)
             self.core.reply(client, tag, answer)
+            if tag == UNTAGGED:
+                self.core.note("faulty_mail_process", f"more than {MOST_AGAIN} SAVEs without a tag wait: one is lost")
 
-        self.tasks.add({guid}, run, fail, now)
+        self.tasks.add({guid}, run, fail, now, client)
 
     def _send(self, saved: _Saved, now: float) -> None:
         """A SAVE's turn has come: it is an op."""
@@ -258,6 +265,11 @@ class Saving:
             return
         if are_two(self.core.sums_of(box.guid, op.guid), op.sum):
             op = op.replaced(guid=guid_of_other(op.guid, op.sum))
+        why = why_unsayable(op)
+        if why is not None:
+            self.core.let_go(saved.text)
+            self.core.reply(saved.client, saved.tag, No(reason=Reason.FAILED, why=why))
+            return
         [made] = self.core.do([op], saved.text, self.acks.ask_tag(saved.tag))
         self.acks.wait(saved.client, saved.tag, made.at, Ok(uid=made.uid, at=made.at), now)
 
@@ -271,7 +283,7 @@ class Saving:
             due = [again for again in self._again if again[0] <= now]
             self._again = [again for again in self._again if again[0] > now]
             for _, guid, save, text in due:
-                self._save_anywhere("", UNTAGGED, guid, save, text, now)
+                self._save_anywhere(_NOBODY, UNTAGGED, guid, save, text, now)
         self.acks.tick(now)
 
     def next_deadline(self) -> float:

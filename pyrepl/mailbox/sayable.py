@@ -18,7 +18,9 @@ from pyrepl.mailbox.verbs import Op
 
 AnyOp = TypeVar("AnyOp", bound=Op)
 MOST_BYTES: Final = LINE_LIMIT - 8 * 1024
-"""Of the words of an op: what is left is for its number, and for what it waits for."""
+"""Of the words of an op: what is left is for what it waits for."""
+_NUMBER_BYTES: Final = 512
+"""What its number and its modseq take at most, and that it is one of several."""
 
 
 @final
@@ -27,7 +29,7 @@ class UnsayableOp(PyreplError):
 
 
 def why_unsayable(op: Op) -> str | None:
-    """Why other nodes could not read an op's line; None if they can."""
+    """Why other nodes could not read an op's line; None if they can. One without a number will get one."""
     try:
         words = op.words()
         op.parse(words)
@@ -35,7 +37,7 @@ def why_unsayable(op: Op) -> str | None:
         return str(error)
     except UnicodeEncodeError:
         return f"{op.VERB} has a word that is no UTF-8"
-    size = len(" ".join(words))
+    size = len(" ".join(words)) + (_NUMBER_BYTES if op.at is None else 0)
     return f"{op.VERB} has a line of {size} bytes, more than {MOST_BYTES}" if size > MOST_BYTES else None
 
 

@@ -13,6 +13,7 @@ Not here: what tasks there are (mail_side.py, settling in node.py).
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from typing import Final, final
 
@@ -26,14 +27,17 @@ Run = Callable[[dict[str, Token], float], None]
 Fail = Callable[[Reason, float], None]
 """Called with the reason if the time is over first; nothing was done then."""
 PREFIX: Final = "t"
+MOST_OF_CLIENT: Final = 256
+"""Tasks that one mail process may have: what each costs, grows with the number of all."""
 
 
 @final
 class Task:
     """Mailboxes that are to be locked, in the order of their GUIDs, so that no two tasks wait for each other."""
 
-    def __init__(self, number: int, boxes: set[str], run: Run, fail: Fail, until: float) -> None:
+    def __init__(self, number: int, client: str, boxes: set[str], run: Run, fail: Fail, until: float) -> None:
         self.number: Final = number
+        self.client: Final = client
         self.lock: Final = f"{PREFIX}{number}"
         self.boxes: Final = sorted(boxes)
         self.tokens: Final[dict[str, Token]] = {}
@@ -51,14 +55,27 @@ class Tasks:
         self._mastering: Final = mastering
         self._is_idle: Final = is_idle
         self._tasks: Final[dict[str, Task]] = {}
+        self._counts: Final[Counter[str]] = Counter()
+        """Mail process -> how many are its."""
         self._made = 0
 
-    def add(self, boxes: set[str], run: Run, fail: Fail, now: float) -> None:
+    def add(self, boxes: set[str], run: Run, fail: Fail, now: float, client: str = "") -> None:
+        """`client`: the mail process that waits for it, whose tasks are refused where it has too many; "" for none."""
+        if client and self._counts[client] >= MOST_OF_CLIENT:
+            fail(Reason.BUSY, now)
+            return
         self._made += 1
         until = now + self._mastering.options.tracker.lock_timeout_s
-        task = Task(self._made, boxes, run, fail, until)
+        task = Task(self._made, client, boxes, run, fail, until)
         self._tasks[task.lock] = task
+        self._counts[client] += 1
         self._go_on(task, now)
+
+    def _end(self, task: Task) -> None:
+        del self._tasks[task.lock]
+        self._counts[task.client] -= 1
+        if not self._counts[task.client]:
+            del self._counts[task.client]
 
     @property
     def newest(self) -> int:
@@ -109,7 +126,7 @@ class Tasks:
             self._unlock(task, now)
             self._go_on(task, now)
         elif all(map(self._is_idle, task.boxes)):
-            del self._tasks[task.lock]
+            self._end(task)
             task.run(task.tokens, now)
             self._unlock(task, now)
 
@@ -118,7 +135,7 @@ class Tasks:
         return mine is None or (task.lock not in mine.waiting and task.lock not in mine.locks)
 
     def _fail(self, task: Task, reason: Reason, now: float) -> None:
-        del self._tasks[task.lock]
+        self._end(task)
         self._unlock(task, now)
         task.fail(reason, now)
 

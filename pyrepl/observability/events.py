@@ -1794,7 +1794,9 @@ class MailboxStoreStuck(MailboxWord):
 class MailboxFaultyMailProcess(MailboxNotice):
     LEVEL: ClassVar[Level] = Level.WARNING
     TEXT: ClassVar[str] = "Mailboxes: faulty_mail_process {about}: a mail process did what it may not"
-    TO_DO: ClassVar[str] = "Mend the program: it saves under UIDs without holding the mailbox's lock"
+    TO_DO: ClassVar[str] = (
+        "Mend the program: it saves under UIDs without holding the mailbox's lock, or saves and waits for no answer"
+    )
 
 
 @final

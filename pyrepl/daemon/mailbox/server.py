@@ -197,12 +197,13 @@ class MailboxServer(Service):
     def _close(self, reason: str) -> None:
         self._tcp.close()
         self._unix.close()
-        if self._lmtp is not None:
-            self._lmtp.stop()
         self._dialer.stop()
         if self._task is not None:
             self._task.cancel()
         self._drop_all(reason)
+        # Whose mail waited for other nodes, hears by now that Dovecot has it: else it would be delivered again.
+        if self._lmtp is not None:
+            self._lmtp.stop()
         if self._keeping is not None:
             self._keeping.halt()
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from pyrepl.mailbox.client import MailboxClient, MailboxError, Message, new_guid
+from pyrepl.mailbox.client import MOST_RANGES, MailboxClient, MailboxError, Message, new_guid
 from pyrepl.mailbox.codec import encode
 from pyrepl.mailbox.mail_conn import MailConn
 from pyrepl.mailbox.talk import TalkOptions
@@ -49,7 +49,7 @@ def path(tmp_path: Path) -> Path:
 
 
 def test_a_message_is_saved_flagged_copied_and_expunged(path: Path) -> None:
-    answers = [b"TAG OK uid=7 acks=1\n", b"* PING\nTAG OK modseq=3\n", b"TAG OK uids=4:5\n", b"TAG OK\n"]
+    answers = [b"TAG OK uid=7 acks=1\n", b"TAG OK modseq=3\n", b"TAG OK uids=4:5\n", b"TAG OK\n"]
     with node(path, *answers) as heard, MailboxClient(str(path), name="test", user="alice") as mail:
         saved = mail.append("alice", "inbox", b"hello", ["\\Seen"], received=5)
         assert saved.uid == 7 and saved.acks == 1
@@ -61,6 +61,52 @@ def test_a_message_is_saved_flagged_copied_and_expunged(path: Path) -> None:
     assert heard[2] == b"2 STORE alice INBOX uids=7:9 add=\\Flagged remove=work unchangedsince=2"
     assert heard[3] == b"3 COPY alice INBOX to=Work/2026 uids=7:8"
     assert heard[4:] == [b"4 EXPUNGE alice INBOX uids=7", b"* QUIT"]
+
+
+def test_who_waits_long_for_an_answer_gives_a_sign_of_life(path: Path) -> None:
+    with node(path, b"* PING\n", b"1 OK\n") as heard, MailboxClient(str(path)) as mail:
+        mail.check()
+    assert heard[1:] == [b"1 CHECK", b"* PING", b"* QUIT"]
+
+
+def test_what_was_not_sent_whole_ends_the_connection(path: Path) -> None:
+    """The next command would be taken for the rest of the text."""
+    listening = socket.socket(socket.AF_UNIX)
+    listening.bind(str(path))
+    listening.listen()
+    taken: list[socket.socket] = []
+
+    def take() -> None:
+        taken.append(listening.accept()[0])
+        taken[0].sendall(encode(introduction("a").hello()))
+
+    threading.Thread(target=take).start()
+    with MailboxClient(str(path), timeout_s=0.2) as mail:
+        with pytest.raises(TimeoutError):
+            mail.append("alice", "INBOX", b"x" * 8_000_000)
+        with pytest.raises(ConnectionError, match="make another client"):
+            mail.append("alice", "INBOX", b"y")
+    for each in (listening, *taken):
+        each.close()
+
+
+def test_of_many_one_is_refused_and_what_comes_then_has_its_own_answers(path: Path) -> None:
+    answers = (b"TAG OK uid=1\n", b"TAG NO DENIED why=no\n", b"TAG OK uid=2\n", b"TAG OK uid=3\n")
+    with node(path, *answers), MailboxClient(str(path)) as mail:
+        with pytest.raises(MailboxError, match="DENIED no"):
+            mail.append_all("alice", "INBOX", [Message(b"%d" % number) for number in range(3)])
+        assert mail.append("alice", "INBOX", b"x").uid == 3
+
+
+def test_more_ranges_than_a_line_names_are_several_commands(path: Path) -> None:
+    scattered = range(1, 2 * MOST_RANGES + 2, 2)
+    modified = b"TAG NO MODIFIED uids=1\n", b"TAG NO MODIFIED uids=2001\n"
+    with node(path, *modified, b"TAG OK\n", b"TAG OK\n") as heard, MailboxClient(str(path)) as mail:
+        with pytest.raises(MailboxError) as raised:
+            mail.store("alice", "INBOX", scattered, add=["\\Seen"], unchanged_since=5)
+        mail.expunge("alice", "INBOX", scattered)
+    assert raised.value.uids == (1, 2001)
+    assert [line.split(b" ")[1] for line in heard[1:]] == [b"STORE", b"STORE", b"EXPUNGE", b"EXPUNGE", b"QUIT"]
 
 
 def test_a_move_is_one_transaction(path: Path) -> None:
@@ -122,9 +168,9 @@ def test_texts_and_folders(path: Path) -> None:
     [
         (b"TAG NO MODIFIED uids=3:4\n", "MODIFIED", (3, 4)),
         (b"TAG BAD why=no\n", "BAD", ()),
-        (b"* BAD why=gone\n", "BAD", ()),
+        (b"* BAD why=gone\n", "CLOSED", ()),
         (b"TAG NO MODIFIED uids=1:4000000000\n", "BAD", ()),
-        (b"TAG FROB\n", "BAD", ()),
+        (b"TAG FROB\n", "CLOSED", ()),
     ],
 )
 def test_a_refusal_is_an_error(path: Path, answer: bytes, reason: str, uids: tuple[int, ...]) -> None:

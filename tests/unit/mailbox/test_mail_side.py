@@ -41,6 +41,35 @@ def test_a_mail_of_a_guid_that_a_crash_left_waits_until_that_one_has_come_again(
     assert "a>m1 2 OK" in cluster.said("OK")[-1] and "INBOX/G9" in cluster.views()[1]
 
 
+def test_a_message_is_not_moved_into_its_own_mailbox() -> None:
+    """Nothing would be copied, as it is there, and then it would be removed."""
+    cluster = filled()
+    cluster.say("m1>a * TX-BEGIN alice tx=t")
+    cluster.say("m1>a 1 COPY alice INBOX uids=1:2 to=inbox tx=t")
+    cluster.say("m1>a 2 EXPUNGE alice INBOX uids=1:2 tx=t")
+    cluster.say("m1>a 3 TX-END alice tx=t")
+    assert cluster.said("NO")[-1].startswith("a>m1 3 NO FAILED why=") and len(cluster.views()[0]) == 3
+
+
+def test_copies_stand_in_the_order_in_which_their_messages_do() -> None:
+    cluster = filled()
+    cluster.say("m1>a 1 STORE alice INBOX uids=1:1 add=\\Seen")
+    cluster.say("m1>a 2 STORE alice INBOX uids=3:3 add=\\Seen")
+    cluster.say("m1>a 3 CREATE alice Work")
+    cluster.say("m1>a 4 COPY alice INBOX uids=1:3 to=Work")
+    for view in cluster.views():
+        assert [view[f"Work/{guid}"][0] for guid in ("G1", "G2", "G3")] == [1, 2, 3]
+
+
+def test_a_save_that_no_line_can_say_is_refused() -> None:
+    cluster = filled()
+    keywords = ",".join(f"keyword{number:08}" for number in range(3800))
+    cluster.say("m1>a 5 " + "SAVE alice INBOX " + save("G9").replace("flags=()", f"flags={keywords}"))
+    assert cluster.said("NO")[-1].startswith("a>m1 5 NO FAILED why=") and "INBOX/G9" not in cluster.views()[0]
+    cluster.say("m1>a 6 SAVE alice INBOX " + save("G8"))
+    assert "INBOX/G8" in cluster.views()[1]
+
+
 def test_m1_store_and_expunge_need_no_master() -> None:
     cluster = filled()
     cluster.say("m2>b 1 STORE alice INBOX uids=1:2 add=\\Seen")

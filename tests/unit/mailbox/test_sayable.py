@@ -6,7 +6,7 @@ import pytest
 
 from pyrepl.mailbox.sayable import MOST_BYTES, sayable, why_unsayable
 from pyrepl.mailbox.verbs import Op, Save, Store
-from pyrepl.mailbox.words import Box
+from pyrepl.mailbox.words import Box, Dot
 from pyrepl.words import to_text
 
 BOX = Box("1" * 32, True)
@@ -30,6 +30,20 @@ def test_what_cannot_be_read(op: Op) -> None:
     assert why_unsayable(op)
     whys: list[str] = []
     assert sayable([GOOD, op, SAVE], whys.append) == [GOOD, SAVE] and whys == [why_unsayable(op)]
+
+
+def test_one_without_a_number_has_room_for_it() -> None:
+    """What may be made is so by the journal as well, which knows the number."""
+    op = GOOD
+    while why_unsayable(op) is None:
+        op = op.replaced(add=(*op.add, f"k{len(op.add):0250}"))
+    for cut in range(250):
+        shorter = op.replaced(add=(*op.add[:-1], op.add[-1][: 250 - cut]))
+        if why_unsayable(shorter) is None:
+            numbered = shorter.replaced(at=Dot("a" * 32 + "~" + "9" * 13, 2**63 - 1), modseq=2**63 - 1, left=9)
+            assert why_unsayable(numbered) is None
+            return
+    raise AssertionError
 
 
 def test_what_can() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pyrepl.mailbox.tasks import MOST_OF_CLIENT
 from pyrepl.mailbox.words import Token
 from tests.scenario.mailbox.cluster import ready, save
 
@@ -16,6 +17,19 @@ def test_a_task_waits_for_open_locks_and_later_locks_wait_for_it() -> None:
     cluster.say("m1>a * UNLOCK alice INBOX")
     said = cluster.said("OK")
     assert "a>m2 1 OK uid=2 at=a:3 acks=1" in said and "a>m3 1 OK uid=3" in said
+
+
+def test_of_a_mail_process_so_many_wait_and_no_more() -> None:
+    cluster = ready()
+    cluster.say("m1>a 1 LOCK alice INBOX")
+    for number in range(MOST_OF_CLIENT + 1):
+        cluster.say(f"m2>a {number} SAVE alice INBOX " + save(f"G{number}"))
+    assert cluster.said("NO") == [f"a>m2 {MOST_OF_CLIENT} NO BUSY"]
+    cluster.say("m3>a 1 SAVE alice INBOX " + save("other"))
+    cluster.say("m1>a * UNLOCK alice INBOX")
+    assert len(cluster.said("OK")) >= MOST_OF_CLIENT + 1 and "INBOX/other" in cluster.views()[1]
+    cluster.say("m2>a last SAVE alice INBOX " + save("last"))
+    assert "a>m2 last OK" in cluster.said("OK")[-1]
 
 
 def test_a_task_that_cannot_have_the_mastership_fails() -> None:
