@@ -119,7 +119,8 @@ class Mastering:
     def some_uids(self, box: BoxRow, token: Token, count: int) -> list[int]:
         """The next `count` UIDs that may be given out under a token, ascending, or as many as are left."""
         uids = self.blocks.some(self._least_uid(box, token), self._place(token), count)
-        self._tell_left(box, uids[-1] if uids else NO_UID)
+        if count:
+            self._tell_left(box, uids[-1] if uids else NO_UID)
         return uids
 
     def _least_uid(self, box: BoxRow, token: Token) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 import subprocess
+import time
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -112,6 +113,24 @@ def test_a_mailbox_gets_a_new_uidvalidity(lab: Lab) -> None:
         assert set(after) == {b"INBOX", b"Work"} and after[b"INBOX"][b"uidvalidity"] > before[b"uidvalidity"]
     heads = {head(cluster.folder(name) / "mail" / USER) for name in "ab"}
     assert len(heads) == 1 and f"V{boxes(cluster.nodes['a'])[b'INBOX'][b'uidvalidity']} " in heads.pop()
+
+
+@pytest.mark.parametrize("node", ["a", "b"])
+def test_so_does_one_behind_gates_be_it_empty(lab: Lab, node: str) -> None:
+    """Nobody lists folders while two mailboxes have its name, and takes the empty one for a Dovecot's."""
+    cluster, mail = filled(lab, **{"mailbox-gate": "on"})
+    mail.create(USER, "Empty")
+    mail.check()
+    before = {name: box[b"uidvalidity"] for name, box in boxes(cluster.nodes["b"]).items()}
+    for box in ("Empty", "INBOX", "Empty", "INBOX"):
+        assert said(cluster.nodes[node], "RENEW", USER, box) == "OK"
+        mail.check()
+        time.sleep(0.3)
+    shown = cluster.wait_equal()
+    assert [text for _, (_, text) in sorted(shown.items())] == [b"mail %d" % number for number in range(6)]
+    for each in cluster.nodes.values():
+        after = {name: box[b"uidvalidity"] for name, box in boxes(each).items()}
+        assert after.keys() == before.keys() and all(after[name] > before[name] for name in before)
 
 
 def head(folder: Path) -> str:

@@ -89,39 +89,33 @@ def test_beside_an_open_gate_it_goes_on_when_all_that_was_found_is_told() -> Non
     [order] = rig.gates.orders((), rig.now)
     assert order.work is GateWork.SHUT
     rig.gates.done(order, GateResult(rig.found), rig.now)
-    assert rig.state() is GateState.SHUT and set(rig.messages()) == {1, 2} and len(view(rig.rows, "alice")) == 2
+    assert rig.state() is GateState.SHUT and set(rig.messages()) == {1, 2} and len(view(rig.rows, "alice")) == 1
     rig.node.tick(rig.now)
     [(new, (name, _))] = view(rig.rows, "alice").items()
     assert new != old.guid and name == "INBOX" and [row.uid for row in rig.rows.messages(new)] == [1, 2]
 
 
-def saved_while_it_waits(cluster: Cluster) -> None:
-    """A LOCK is open, and a message is saved in the mailbox that is to take the place of the old one, of which nobody
-    has asked for the mastership: that is done in the order of GUIDs."""
-    old, journal = box_of(cluster.rows["b"]).guid, cluster.nodes["b"].core.journal
-    while journal.new_box_guid("alice", "INBOX") < old:
-        cluster.say("m2>b 4 STORE alice INBOX uids=1 add=again")
-    cluster.say("m1>a 5 LOCK alice INBOX")
+def test_an_empty_one_is_renewed_and_nothing_is_said_of_its_uids() -> None:
+    cluster = ready()
+    before = box_of(cluster.rows["b"])
     renew(cluster, "b")
-    [new] = [guid for guid, (name, _) in view(cluster.rows["b"], "alice").items() if name != "INBOX"]
-    cluster.say(f"m2>a 6 SAVE alice #{new} " + save("G9"))
-
-
-def test_what_was_saved_in_the_new_one_meanwhile_keeps_its_uid() -> None:
-    cluster = filled()
-    saved_while_it_waits(cluster)
-    cluster.say("m1>a * UNLOCK alice INBOX")
-    cluster.run(1.0)
     assert any(line.startswith("b>op 1 OK") for line in cluster.said("OK"))
-    uids = {"INBOX/G9": 1, "INBOX/G1": 2, "INBOX/G3": 3, "INBOX/G4": 4, "INBOX/G5": 5}
-    assert [{name: uid for name, (uid, _) in shown.items()} for shown in cluster.views()] == [uids] * 2
+    for rows in cluster.rows.values():
+        after = box_of(rows)
+        assert after.uidvalidity > before.uidvalidity and after.guid != before.guid and len(view(rows, "alice")) == 1
+    assert not [notice for notice in cluster.nodes["b"].core.notices() if notice.name.startswith("uids_")]
 
 
-def test_what_was_saved_in_the_new_one_is_there_when_the_masterships_cannot_be_had() -> None:
+def test_one_that_is_gone_meanwhile_is_not_renewed() -> None:
     cluster = filled()
-    saved_while_it_waits(cluster)
-    cluster.run(12.0)
-    assert any(line.startswith("b>op 1 NO TIMEOUT") for line in cluster.said("NO"))
-    cluster.say("m1>a * UNLOCK alice INBOX")
-    cluster.run(20.0)
-    assert [set(shown) for shown in cluster.views()] == [{f"INBOX/G{number}" for number in (1, 3, 4, 5, 9)}] * 2
+    cluster.say("m1>a 4 CREATE alice Work")
+    cluster.say("m1>a 5 LOCK alice Work")
+    found = cluster.nodes["b"].mail.find("alice", Box("Work"))
+    assert found is not None
+    cluster.nodes["b"].renew("op", "1", found, cluster.now)
+    cluster._after("b")
+    cluster.say("m2>b 6 DELETE alice Work")
+    cluster.say("m1>a * UNLOCK alice Work")
+    cluster.settle()
+    assert any(line.startswith("b>op 1 NO NOBOX") for line in cluster.said("NO"))
+    assert len(view(cluster.rows["a"], "alice")) == 1
