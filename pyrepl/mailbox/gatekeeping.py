@@ -102,6 +102,9 @@ class Gatekeeping:
         try:
             if self._files.shut(gate):
                 self.gates[gate] = False
-        except OSError:
-            # The mailbox was removed; what else it may be, the daemon that comes finds out.
+        except (FileNotFoundError, NotADirectoryError):
+            # The mailbox was removed, or has another name: the daemon that comes finds out.
             del self.gates[gate]
+        except OSError:
+            # As on a full disk: it is tried again.
+            return

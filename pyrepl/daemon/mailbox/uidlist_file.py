@@ -163,7 +163,12 @@ class UidlistFile:
             self._last_line = lines[lines.rfind(b"\n", 0, -1) + 1 :]
 
     def _note(self, entries: list[Entry]) -> None:
+        """Lines in their order. Of two that name one file the later one counts, as for Dovecot, which writes such where
+        a file was away and came back: its message has a new UID, and the old one is gone."""
         for entry in entries:
+            earlier = self._by_base.get(entry.base)
+            if earlier is not None:
+                self._drop(earlier)
             self.entries[entry.uid] = entry
             guid = stored_guid(entry.guid)
             same = self._by_guid.setdefault(guid, [])
@@ -173,6 +178,14 @@ class UidlistFile:
             self._by_base[entry.base] = entry
             if not is_told_guid(entry.guid):
                 self.untold.add(entry.uid)
+
+    def _drop(self, entry: Entry) -> None:
+        self.entries.pop(entry.uid, None)
+        self.untold.discard(entry.uid)
+        guid = stored_guid(entry.guid)
+        same = self._by_guid[guid] = [each for each in self._by_guid[guid] if each.uid != entry.uid]
+        if len(same) < 2:
+            self.shared_guids.discard(guid)
 
 
 def create(files: Files, folder: bytes, uidvalidity: int, guid: bytes, uidnext: int) -> None:

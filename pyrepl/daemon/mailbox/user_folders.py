@@ -19,6 +19,8 @@ from pyrepl.mailbox.maildir.layout import MOST_PARTS, Layout
 
 TMP: Final = b"tmp"
 SUBFOLDERS: Final = (CUR, NEW, TMP)
+_TRASH: Final = b"..DOVECOT-TRASHED"
+"""Where a Dovecot puts a folder that it is about to remove (Dovecot 2.3, maildir-storage.c): no mail is to come there."""
 
 
 class Place(NamedTuple):
@@ -153,9 +155,11 @@ class UserFolders:
         self._seen.pop(guid, None)
 
     def has_mail(self, path: bytes) -> bool:
-        """Does the mailbox in this folder, by its whole path, hold any? Raises OSError."""
+        """Does the mailbox in this folder, by its whole path, hold any? No mail's file has a dot before its name.
+        Raises OSError."""
         there = self._files.names(path)
-        return any(name in there and self._files.names(path + b"/" + name) for name in (CUR, NEW))
+        files = (self._files.names(path + b"/" + name) for name in (CUR, NEW) if name in there)
+        return any(not file.startswith(b".") for names in files for file in names)
 
     def is_there(self, folder: bytes) -> bool:
         return self._files.stat(self.path(folder)) is not None
@@ -184,7 +188,7 @@ class UserFolders:
             yield from self._below(b"", 1)
             return
         for name in self._files.names(self.root):
-            if name.startswith(b".") and self._is_folder(name):
+            if name.startswith(b".") and name != _TRASH and self._is_folder(name):
                 yield name
 
     def _below(self, folder: bytes, depth: int) -> Iterator[bytes]:

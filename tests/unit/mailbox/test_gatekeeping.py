@@ -25,6 +25,8 @@ class Files:
     def shut(self, gate: bytes) -> bool:
         if not self.is_there:
             raise FileNotFoundError(2, "gone", gate)
+        if self.is_full:
+            raise OSError(28, "no space", gate)
         self.is_shut |= not self.is_busy
         return not self.is_busy
 
@@ -123,3 +125,14 @@ def test_a_gate_whose_next_uid_cannot_be_raised_stays_shut_until_it_can() -> Non
     rig.files.is_full = False
     rig.keeper.tick(122.0)
     assert not rig.files.is_shut and rig.keeper.is_over and rig.files.next_uid > 5
+
+
+def test_a_gate_that_cannot_be_shut_as_the_disk_is_full_is_shut_when_there_is_room() -> None:
+    rig = Rig(is_open=True)
+    rig.files.is_full = True
+    rig.keeper.daemon_gone(100.0)
+    rig.keeper.tick(100.0)
+    assert not rig.files.is_shut and rig.keeper.next_s() == TRY_S
+    rig.files.is_full = False
+    rig.keeper.tick(100.1)
+    assert rig.files.is_shut and rig.keeper.next_s() == LOOK_S

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import shlex
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
@@ -72,7 +72,7 @@ class SlowWorkers:
         self.done += works if self.result is DONE else []
         return [self.result] * len(works)
 
-    async def stored(self, user: str) -> dict[str, StoredBox]:
+    async def stored(self, user: str, names: Mapping[str, str]) -> dict[str, StoredBox]:
         await self.may_go.wait()
         return {BOX: StoredBox("INBOX", False, {"G1": Stored(1, ()), "G2": Stored(2, ())})}
 

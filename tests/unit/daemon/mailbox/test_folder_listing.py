@@ -133,6 +133,21 @@ def test_what_is_there_is_told_and_watched_before() -> None:
     assert found is not None and found.subscribed == {"Work"} and rig.told.users == [HOME, HOME + b"/.Coming"]
 
 
+def test_what_a_dovecot_is_removing_is_gone_already() -> None:
+    """Else mail that comes for it would be put there, and be removed with it."""
+    rig = Rig()
+    rig.listed()
+    rig.disk.rename(HOME + b"/.Work", HOME + b"/..DOVECOT-TRASHED")
+    found = rig.listed()
+    assert [each.name for each in sorted_(found)] == ["INBOX"] and found is not None and found.unnamed == ()
+
+
+def test_a_file_with_a_dot_before_its_name_is_no_mail() -> None:
+    rig = Rig()
+    rig.disk.write_new(HOME + b"/.Work/cur/.keep", b"")
+    assert sorted_(rig.listed(INBOX_ID)) == [FoundFolder("INBOX", INBOX_ID), FoundFolder("Work", WORK_ID, 9)]
+
+
 def test_a_folder_that_was_copied_is_told() -> None:
     """As by `cp -a` from one that is known, or that is looked at first."""
     rig = Rig()

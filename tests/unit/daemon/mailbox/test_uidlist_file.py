@@ -54,6 +54,20 @@ def test_what_dovecot_appends_is_read(disk: ModelDisk, file: UidlistFile) -> Non
     assert list(file.entries) == [3, 9] and file.next_uid == 10
 
 
+def test_of_two_lines_of_one_file_the_later_counts(disk: ModelDisk, file: UidlistFile) -> None:
+    """Dovecot writes such where a file was away and came back. Were it two messages, the older one's removal would take
+    the file away."""
+    file.append([Entry(3, b"a"), Entry(4, b"b", b"a"), Entry(5, b"c", b"x" * 200)], 6)
+    assert file.shared_guids == {b"a"}
+    disk.append(PATH, b"9 :b\n10 :a\n11 :c\n")
+    file.load()
+    assert list(file.entries) == [9, 10, 11] and file.of_base(b"b") == Entry(9, b"b")
+    assert [entry.uid for entry in file.of_guid(b"a")] == [10] and not file.shared_guids and not file.untold
+    again = UidlistFile(disk, b"/box")
+    again.load()
+    assert again.entries == file.entries and not again.shared_guids and not again.untold
+
+
 def test_a_list_that_was_written_anew_is_read_whole_even_in_one_inode(disk: ModelDisk, file: UidlistFile) -> None:
     file.append([Entry(3, b"a")], 4)
     inode, before = disk.stat(PATH), file.whole_loads
