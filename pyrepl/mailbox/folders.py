@@ -9,7 +9,8 @@ they are listed again. A mailbox is known by its GUID, whatever its folder is ca
 | a mailbox | none | CREATE, unless it is left out (excluded.py) |
 | another name | so | RENAME |
 | none, looked for twice | a mailbox | DELETE, of the messages that were shown there; others bring it back |
-| none, as INBOX or most of the user's mail is missing | so | an accident, perhaps: told, and nothing is done |
+| none, as most of the user's mail is missing | so | an accident, perhaps: told, and none is deleted |
+| none, as INBOX is missing | so | the same, and nothing at all is done |
 | a mailbox with mail | deleted | its mail is compared: what nobody knew of is saved, and brings it back |
 | a mailbox whose name cannot be said, as `.INBOX` | none | told, and left alone |
 | a GUID twice, as of a folder that was copied | one, perhaps another user's | told, and the copy is left alone |
@@ -232,9 +233,11 @@ class Folders:
             state.is_due_later, state.at = True, now + LOOK_AGAIN_S
         elif state.missing and self._is_accident(user, state.missing):
             self._tell(state, "folders_guard", f"{user} {len(state.missing)}")
+            if not self._lacks_inbox(user, state.missing):
+                self._adopt(user, there, subscribed, gone=frozenset())
         else:
             state.why = ""
-            self._adopt(user, there, subscribed)
+            self._adopt(user, there, subscribed, gone=state.missing)
 
     # What follows
 
@@ -277,15 +280,22 @@ class Folders:
 
     def _is_accident(self, user: str, missing: frozenset[str]) -> bool:
         """Nobody can delete INBOX; and not much mail at once without an operator who says so."""
-        rows, shown = self._core.rows, view(self._core.rows, user)
-        if any(shown[guid][0] == INBOX for guid in missing):
+        if self._lacks_inbox(user, missing):
             return True
+        rows, shown = self._core.rows, view(self._core.rows, user)
         counts = {guid: sum(1 for _ in rows.messages(guid)) for guid in shown}
         lost = sum(counts[guid] for guid in missing - self.allowed)
         return lost > self._guard and 2 * lost > sum(counts.values())
 
-    def _adopt(self, user: str, there: dict[str, FoundFolder], subscribed: frozenset[str]) -> None:
-        for guid in view(self._core.rows, user).keys() - there.keys():
+    def _lacks_inbox(self, user: str, missing: frozenset[str]) -> bool:
+        shown = view(self._core.rows, user)
+        return any(shown[guid][0] == INBOX for guid in missing)
+
+    def _adopt(
+        self, user: str, there: dict[str, FoundFolder], subscribed: frozenset[str], gone: frozenset[str]
+    ) -> None:
+        """What is there is so in the rows. `gone`: mailboxes that were deleted."""
+        for guid in sorted(gone):
             self._delete(guid)
         for box in self._gates.boxes():
             # One that was deleted, and stayed for its mail, has gone with it.

@@ -5,7 +5,7 @@ Not here: its format (pyrepl.mailbox.maildir.keywords). Who writes it holds the 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Set
 from typing import Final, final
 
 from pyrepl.daemon.mailbox.files import Files, Stat, replace
@@ -33,8 +33,9 @@ class BoxKeywords:
             self.known = parse(self._files.read(self._path))
         self._read_at = found
 
-    def add(self, flags: Iterable[str]) -> list[str]:
+    def add(self, flags: Iterable[str], carried: Callable[[], Set[int]] = frozenset) -> list[str]:
         """Give a letter to each keyword that has none; those that cannot have one: a 27th, and what is no keyword.
+        `carried`: asks which letters files have, as bytes.
 
         On disk when this returns, as a letter without its name is no keyword to Dovecot. Raises OSError.
         """
@@ -42,7 +43,7 @@ class BoxKeywords:
         for flag in sorted(set(flags)):
             if flag.startswith("\\") or known.letter(flag) is not None:
                 continue
-            more = known.with_name(flag) if why_not(flag) is None else None
+            more = known.with_name(flag, carried()) if why_not(flag) is None else None
             if more is None:
                 without.append(flag)
             else:

@@ -108,6 +108,10 @@ class MessageFiles:
         """Of all messages that are there."""
         return set(self._places)
 
+    def letters(self) -> set[int]:
+        """All letters of flags that files have, as bytes."""
+        return {letter for _, name in self._places.values() for letter in parse(name).letters}
+
     def track(self) -> None:
         """What is touched from now on is asked for later."""
         self.touched = set()

@@ -376,7 +376,7 @@ class OpenBox:
         for index, work in enumerate(works):
             plan.add(index, work)
         flags = {flag for work in works if isinstance(work, AddMessage | MoveMessage | SetFlags) for flag in work.flags}
-        unkept = self._keywords.add(flags)
+        unkept = self._keywords.add(flags, self._messages.letters)
         self._list.append(plan.new, plan.next_uid)
         if plan.next_uid > next(reversed(self._list.entries), 0) + 1:
             self._raised_to = plan.next_uid

@@ -20,7 +20,7 @@ from pyrepl.mailbox.maildir.layout import MOST_PARTS, Layout
 TMP: Final = b"tmp"
 SUBFOLDERS: Final = (CUR, NEW, TMP)
 _TRASH: Final = b"..DOVECOT-TRASHED"
-"""Where a Dovecot puts a folder that it is about to remove (Dovecot 2.3, maildir-storage.c): no mail is to come there."""
+"""Where a Dovecot puts a folder that it is about to remove (Dovecot 2.3, maildir-storage.c): no mail may come there."""
 
 
 class Place(NamedTuple):

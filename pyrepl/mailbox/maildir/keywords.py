@@ -13,6 +13,7 @@ Source: Dovecot 2.3, maildir-keywords.c.
 from __future__ import annotations
 
 import re
+from collections.abc import Set
 from typing import Final, final
 
 from pyrepl.mailbox.words import is_keyword
@@ -69,10 +70,12 @@ class Keywords:
         """The keyword of a letter; None if that has no name here."""
         return self._names.get(letter - _FIRST_LETTER)
 
-    def with_name(self, name: str) -> Keywords | None:
-        """These and one more, under the least free letter; None when all letters are taken."""
+    def with_name(self, name: str, carried: Set[int] = frozenset()) -> Keywords | None:
+        """These and one more, under the least free letter; None when all letters are taken. `carried`: letters, as
+        bytes, that files have: such as have no name here lost it, and mean something else."""
         assert self.letter(name) is None and why_not(name) is None
-        free = next((index for index in range(MOST) if index not in self._names and index not in self._own), None)
+        taken = self._names.keys() | self._own.keys() | {letter - _FIRST_LETTER for letter in carried}
+        free = next((index for index in range(MOST) if index not in taken), None)
         return None if free is None else Keywords(self._names | {free: name}, self._own)
 
     def __eq__(self, other: object) -> bool:

@@ -156,6 +156,18 @@ def test_much_mail_at_once_does_not_count_as_deleted() -> None:
     assert [type(op) for op in rig.see()] == [Delete], "it is less than half of the user's"
 
 
+def test_what_else_is_done_meanwhile_is_so_on_all_nodes() -> None:
+    """A folder that is made while another one counts as missing has mail as well."""
+    rig = Rig()
+    rig.save(WORK, *range(1, GUARD + 2))
+    assert rig.see(without=[WORK]) == []
+    assert [type(op) for op in rig.see(FoundFolder("New", NEW, 9))] == [Create]
+    assert rig.names() == {"INBOX", "Work", "New"}
+    rig.folders.allow(WORK, rig.now)
+    rig.look()
+    assert rig.names() == {"INBOX", "New"}
+
+
 def test_an_operator_says_that_much_mail_was_deleted() -> None:
     rig = Rig()
     rig.save(WORK, *range(1, GUARD + 2))

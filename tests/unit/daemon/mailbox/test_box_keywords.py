@@ -40,3 +40,11 @@ def test_dovecots_are_read_when_the_file_changed() -> None:
 def test_those_that_cannot_be_kept_are_told() -> None:
     _, found = _keywords(b"".join(b"%d k%02d\n" % (index, index) for index in range(25)))
     assert found.add(["no keyword", "m", "n", "k03"]) == ["n", "no keyword"]
+
+
+def test_a_letter_that_files_have_and_nobody_named_is_not_given() -> None:
+    """As when the file was lost: all messages with that letter would have the new keyword."""
+    disk, found = _keywords()
+    assert found.add(["new"], lambda: {ord("a"), ord("c")}) == [] and found.add(["more"], lambda: {ord("c")}) == []
+    assert disk.read(PATH) == b"0 more\n1 new\n"
+    assert found.add(["last"], lambda: set(b"abcdefghijklmnopqrstuvwxyz")) == ["last"]
