@@ -9,7 +9,7 @@ transaction everywhere.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import groupby
 from typing import Final, final
 
@@ -84,11 +84,13 @@ class MailSide:
         saving: Saving,
         checks: Checks,
         unix_s: float,
+        why_no_user: Callable[[str], str],
         excluded: Excluded = EVERYTHING,
         layout: Layout | None = None,
     ) -> None:
-        """`unix_s`: Unix time when `now` was 0, for UIDVALIDITY. `excluded`: `mailbox-exclude`. `layout`: of the store;
-        None if it can store any name."""
+        """`unix_s`: Unix time when `now` was 0, for UIDVALIDITY. `why_no_user`: why the store can have no mailbox of a
+        user, "" if it can. `excluded`: `mailbox-exclude`. `layout`: of the store; None if it can store any name."""
+        self._why_no_user: Final = why_no_user
         self._excluded: Final = excluded
         self._layout: Final = layout
         self.core: Final = core
@@ -351,7 +353,8 @@ class MailSide:
         if self.find(create.user, create.box) is not None or create.box.is_guid:
             self.core.reply(client, tag, No(reason=Reason.EXISTS))
             return
-        why = (WHY_HIDDEN if is_hidden(create.user) else "") or self._why_denied(create.user, create.box.text)
+        why_no_user = WHY_HIDDEN if is_hidden(create.user) else self._why_no_user(create.user)
+        why = why_no_user or self._why_denied(create.user, create.box.text)
         if why:
             self.core.reply(client, tag, No(reason=Reason.DENIED, why=why))
             return

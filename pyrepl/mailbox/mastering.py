@@ -328,7 +328,8 @@ class Mastering:
             tracker.lease(has_lease, now)
         is_apart = not has_lease and (root.is_shut_out or len(tracker.up) + 1 < self.members.majority)
         if is_apart != tracker.is_apart:
-            self.core.note("apart" if is_apart else "together", self.core.name)
+            back = "root_forced" if root.is_forced else "together"
+            self.core.note("apart" if is_apart else back, self.core.name)
             stays = not self.members.could_elect_without(self.core.name)
             self.tracker.apart(is_apart, stays_master=stays)
 

@@ -8,7 +8,7 @@ A tag's first letter says whose answer comes back: r elections, g GIVE, s SYNC, 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from typing import Final, NamedTuple, final
 
 from pyrepl.mailbox.acks import AckOptions
@@ -71,6 +71,7 @@ from pyrepl.mailbox.words import APART, Token, node_of, ranges
 SETTLE_S: Final = 0.1
 """So long a node gathers messages that need another UID."""
 RETRY_S: Final = 1.0
+WHY_NO_MAIL: Final = "a witness keeps no mail, and knows of none: ask another node"
 WHY_NO_DOVEADM: Final = "modseqs are brought in line only with mailbox-doveadm and mailbox-gate on"
 MOST_SETTLED: Final = 300
 _ANSWERS: Final = (Ok, No, Bad)
@@ -80,11 +81,15 @@ _ASKED: Final = (Boxes, Entries, Messages)
 """Kinds as tuples: what is heard is looked at for each line, and a union would be built each time."""
 
 
+def _has_place(user: str) -> str:
+    return ""
+
+
 class NodeOptions(NamedTuple):
     """`unix_s`: Unix time when `now` was 0. `expunge_guard`: `mailbox-expunge-guard`, of a node whose store has gates;
     None of one without. `exclude`: `mailbox-exclude`. `aligns`: with `mailbox-doveadm`, for which it needs gates.
     `has_lock_files`: can the gates keep a Dovecot from giving out UIDs? `layout`: of the store; None if it can store
-    any name."""
+    any name. `why_no_user`: why the store can have no mailbox of a user, "" if it can."""
 
     mastering: MasteringOptions = MasteringOptions()
     unix_s: float = 0.0
@@ -95,6 +100,7 @@ class NodeOptions(NamedTuple):
     aligns: bool = False
     has_lock_files: bool = True
     layout: Layout | None = None
+    why_no_user: Callable[[str], str] = _has_place
 
 
 @final
@@ -122,7 +128,8 @@ class Node:
         self.checks: Final = Checks(self.core, clock)
         self.excluded: Final = Excluded(options.exclude)
         self.mail: Final = MailSide(
-            *(self.core, self.mastering, self.saving, self.checks, options.unix_s, self.excluded, options.layout)
+            *(self.core, self.mastering, self.saving, self.checks, options.unix_s, options.why_no_user),
+            *(self.excluded, options.layout),
         )
         self.uniting: Final = Uniting(self.core, self.mastering, self.saving)
         self.doubles: Final = Doubles(self.core, self.mastering, self.uniting, now)
@@ -159,7 +166,9 @@ class Node:
 
     def hear_mail(self, client: str, tag: str, command: Command, text: str, now: float) -> None:
         """A command of a mail process; `text` names its text in the drop folder."""
-        if isinstance(command, Check) and command.login:
+        if isinstance(command, Check) and self.is_witness:
+            self.core.reply(client, tag, No(reason=Reason.FAILED, why=WHY_NO_MAIL))
+        elif isinstance(command, Check) and command.login:
             self._hear_login(client, tag, command.user, now)
         else:
             self.mail.hear(client, tag, command, text, now)

@@ -271,6 +271,11 @@ class Root:
         if epoch > self.epoch:
             self._follow(ClusterRow(epoch), now)
 
+    @property
+    def is_forced(self) -> bool:
+        """Is it the root as an operator says so?"""
+        return self._forced
+
     def force(self, now: float) -> None:
         """The operator states that the others are dead: root without a majority."""
         self.row = ClusterRow(self.epoch + FORCED_EPOCHS, "", self.name)

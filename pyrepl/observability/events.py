@@ -1607,9 +1607,20 @@ class MailboxApart(MailboxNotice):
     )
     TO_DO: ClassVar[str] = (
         "MAILBOX STATUS shows who is not linked: bring so many of them back that there is a majority. If they run, see"
-        " whether each has its own name (mailbox-node), and what the log of each says of its links. If they are lost"
+        " whether each has its own name (mailbox-node) and all the same mailbox-members in the same order, and what the"
+        " log of each says of its links. If they are lost"
         " for good, see docs/mailboxes-operation.md"
     )
+
+
+@final
+class MailboxRootForced(MailboxNotice):
+    LEVEL: ClassVar[Level] = Level.WARNING
+    TEXT: ClassVar[str] = (
+        "Mailboxes: root_forced {about}: this node is the root without a majority, as an operator has said that the"
+        " others are dead (MAILBOX ROOT FORCE). It is so until it starts again or meets a majority"
+    )
+    TO_DO: ClassVar[str] = "Bring a majority of the members back, as docs/mailboxes-operation.md says"
 
 
 @final

@@ -53,6 +53,10 @@ class Configured(NamedTuple):
     is_kept_by_doveadm: bool
     """mailbox-store doveadm, of a node that is no witness."""
 
+    def why_no_user(self, user: str) -> str:
+        """Why no mailbox of a user can be kept here, "" if one can."""
+        return "" if self.place is None else self.place.why_no_user(user)
+
     @property
     def to_call(self) -> tuple[str, ...]:
         """The members that this node connects to: those before it in the list; the others connect to it."""

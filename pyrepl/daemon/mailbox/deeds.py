@@ -26,7 +26,7 @@ from pyrepl.mailbox.kinds import KINDS
 from pyrepl.mailbox.node import Node
 from pyrepl.mailbox.rows import BoxRow
 from pyrepl.mailbox.verbs import Check, Command
-from pyrepl.mailbox.words import box_name
+from pyrepl.mailbox.words import box_name, escape
 from pyrepl.node.mailboxes import MailboxMember
 from pyrepl.node.waits import WorkWait
 from pyrepl.resp.reply import OK, Reply, Simple
@@ -206,10 +206,10 @@ class MailboxDeeds:
 
     def _join_all(self, client_id: int) -> None:
         """All users who have a Maildir here. Answered when they are known; how far it is, STATUS says."""
-        workers = None if self._conns.keeping is None else self._conns.keeping.workers
+        assert self._conns.keeping is not None
+        workers = self._conns.keeping.workers
         if workers is None:
-            self._clients.waits.finish(client_id, CommandError("ERR a witness keeps no mail"))
-            return
+            raise CommandError("ERR a witness keeps no mail")
         loop = asyncio.get_running_loop()
         workers.run(ALL_USERS, lambda store: store.users()).add_done_callback(
             lambda found: loop.call_soon_threadsafe(self._join_found, client_id, found)
@@ -399,7 +399,7 @@ def _join(node: Node, name: str, user: str, now: float, stands_still: str) -> No
 
     why = stands_still
     try:
-        KINDS["User"].parse(user)
+        KINDS["User"].parse(escape(user))
     except PeerError as error:
         why = str(error)
     if not why and node.excluded.has_user(user):
@@ -426,10 +426,10 @@ def _join_users(node: Node, users: list[str], now: float) -> Reply:
 
 
 def _is_user(name: str) -> bool:
-    """Can the protocol name this user?"""
+    """Can the protocol name this user? A folder's name may be no UTF-8."""
     try:
-        KINDS["User"].parse(name)
-    except PeerError:
+        KINDS["User"].parse(escape(name))
+    except (PeerError, UnicodeEncodeError):
         return False
     return True
 
@@ -455,7 +455,7 @@ def _renew(node: Node, name: str, effect: AskMailboxes, now: float) -> None:
 def _resync(node: Node, name: str, effect: AskMailboxes, now: float) -> None:
     """In a round: it answers `name`."""
     try:
-        KINDS["User"].parse(effect.user)
+        KINDS["User"].parse(escape(effect.user))
         box = box_name(effect.box) if effect.box else ""
     except PeerError as error:
         node.core.reply(name, "1", No(reason=Reason.NOBOX, why=str(error)))
@@ -487,7 +487,8 @@ def _master(node: Node, box: BoxRow) -> str:
 def _checked(answer: Command, unlinked: set[str]) -> Reply:
     """`unlinked`: the members that were not asked, or not to the end."""
     if not isinstance(answer, Ok):
-        return CommandError("ERR not everything is everywhere yet: ask MAILBOX STATUS")
+        why = answer.why if isinstance(answer, No) else ""
+        return CommandError(f"ERR {why or 'not everything is everywhere yet: ask MAILBOX STATUS'}")
     who = ", ".join(sorted(unlinked))
     return Simple(f"OK without {who}: not linked, so not asked".encode()) if who else OK
 

@@ -68,6 +68,9 @@ class Keeping:
             if self._gates is not None:
                 opened.callback(self._gates.close)
             doveadm, layout = DoveadmProgram(conf.doveadm), LAYOUTS[settings.mailbox_layout]
+            opened.callback(doveadm.close)
+            if conf.doveadm:
+                doveadm.hold(conf.database.parent)
             watch = _watch(conf, doveadm, settings, self._wake, self._fail) if conf.is_kept_by_doveadm else None
             if watch is not None:
                 opened.callback(watch.close)
@@ -96,6 +99,7 @@ class Keeping:
                 aligns=aligns,
                 has_lock_files=watch is None,
                 layout=layout,
+                why_no_user=conf.why_no_user,
             )
             node = Node(conf.name, conf.members, rows, now, options)
             self.driver: Final = Driver(

@@ -19,6 +19,8 @@ MARKER: Final = b".pyrepl-mailboxes"
 _MOST_SHOWN: Final = 80
 _LETTERS: Final = {"u": "[^./%@][^/%]*", "n": "[^./%@][^/%@]*", "d": "[^./%@][^/%@]*"}
 """What each letter of the pattern may be in the name of a folder that is there."""
+_MOST_NAME_BYTES: Final = 255
+"""Of a file's name (NAME_MAX)."""
 
 
 class NotThere(PyreplError):
@@ -91,7 +93,17 @@ class MaildirsPlace:
             if letter in self._pattern and (not part or part.startswith(".") or "/" in part or "%" in part):
                 raise NotThere(f"the user {user!r} has no folder in {self._pattern}")
             found = found.replace(letter, part)
+        if any(len(part) > _MOST_NAME_BYTES for part in from_text(found).split(b"/")):
+            raise NotThere(f"the name of the user {user!r} is too long for a folder")
         return from_text(found)
+
+    def why_no_user(self, user: str) -> str:
+        """Why no folder can be this user's, "" if one can."""
+        try:
+            self.folder(user)
+        except NotThere as error:
+            return str(error)
+        return ""
 
     def users(self) -> list[str]:
         """Who has a folder where the pattern says, in order; names that begin with a dot are nobody's. Raises

@@ -289,6 +289,13 @@ def test_a_name_that_this_node_cannot_store_is_refused() -> None:
     assert _answers(NodeOptions(), create, rename) == ["OK", "OK"]
 
 
+def test_a_user_who_can_have_no_mailbox_in_the_store_is_refused() -> None:
+    """Answered OK, this user's mailboxes would stand still for good, on all nodes."""
+    options = NodeOptions(why_no_user=lambda user: "" if "@" in user else "a domain is needed")
+    asked = [Create(user=user, box=Box("INBOX")) for user in ("alice", "alice@here")]
+    assert _answers(options, *asked) == ["DENIED: a domain is needed", "OK"]
+
+
 def test_a_user_whose_folder_would_be_one_of_the_nodes_own_is_refused() -> None:
     asked = [Create(user=user, box=Box("INBOX")) for user in (".pyrepl-drop", "a@.pyrepl-drop", "a.b@c.d")]
     answers = _answers(NodeOptions(), *asked)

@@ -123,6 +123,26 @@ async def test_a_name_that_is_none_harms_nobody(tmp_path: Path) -> None:
 
 
 @in_loop
+async def test_a_name_is_not_read_as_an_escaped_one(tmp_path: Path) -> None:
+    async with cluster(tmp_path, "ab") as nodes:
+        process = await MailProcess.of(tmp_path / "a")
+        assert (await process.ask("CREATE 50%25 INBOX")).startswith("NO DENIED why="), "its folder has another meaning"
+        asking = await nodes["a"].peer()
+        for words in ("CHECK 50%", "RESYNC 50%"):
+            assert "can be called" not in str(await asking.call("MAILBOX", *words.split(" ")))
+        assert "JOIN needs mailbox-gate on" in await asking.error("MAILBOX JOIN 60%")
+
+
+@in_loop
+async def test_a_witness_says_that_it_keeps_no_mail(tmp_path: Path) -> None:
+    async with cluster(tmp_path, "abw") as nodes:
+        asking = await nodes["w"].peer()
+        for words in ("JOIN *", "CHECK", "CHECK alice"):
+            assert "a witness keeps no mail" in await asking.error(f"MAILBOX {words}")
+        assert await asking.say("PING") == "PONG"
+
+
+@in_loop
 async def test_what_cannot_be_done_says_what_to_do(tmp_path: Path) -> None:
     async with cluster(tmp_path, "ab") as nodes:
         process = await MailProcess.of(tmp_path / "a")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -47,3 +49,28 @@ def test_it_may_not_be_there_or_not_end(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.setattr(room, "PATIENCE_S", 0.1)
     with pytest.raises(DoveadmError, match="has not ended"):
         program(tmp_path, "exec sleep 60").run("save")
+
+
+def test_one_that_outlives_its_daemon_is_waited_for(tmp_path: Path) -> None:
+    """It would do its work after all was compared."""
+    (tmp_path / "go").write_text("")
+    script = f"echo > {tmp_path}/begun; while [ -e {tmp_path}/go ]; do sleep 0.02; done"
+    killed, new = program(tmp_path, script), program(tmp_path, script)
+    killed.hold(tmp_path)
+    with ThreadPoolExecutor(1) as thread:
+        at_work = thread.submit(killed.run, "save")
+        while not (tmp_path / "begun").exists():
+            time.sleep(0.01)
+        killed.close()
+        with pytest.raises(DoveadmError, match="still at work"):
+            new.hold(tmp_path)
+        (tmp_path / "go").unlink()
+        at_work.result(10)
+    new.hold(tmp_path)
+    new.close()
+
+
+def test_which_process_failed_is_no_reason(tmp_path: Path) -> None:
+    """Each time it would be another one, and told anew."""
+    with pytest.raises(DoveadmError, match=r"75: doveadm\(alice\): Error: no"):
+        program(tmp_path, "echo 'doveadm(alice)<17><Ab+/c>: Error: no' >&2; exit 75").run("save")

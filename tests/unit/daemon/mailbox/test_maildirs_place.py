@@ -102,3 +102,18 @@ def test_who_has_a_folder(disk: ModelDisk, pattern: str, folders: list[str], use
         disk.make_folders(f"/var/vmail/{folder}".encode())
     disk.write_new(b"/var/vmail/no-folder", b"")
     assert MaildirsPlace(disk, pattern, OWNER).users() == users
+
+
+@pytest.mark.parametrize(
+    ("pattern", "user", "why"),
+    [
+        ("/mail/%d/%n", "alice", "has no folder in"),
+        ("/mail/%u", "50%", "has no folder in"),
+        ("/mail/%u", "ü" * 128, "too long for a folder"),
+        ("/mail/%u", "ü" * 127, ""),
+        ("/mail/%d/%n", "alice@here", ""),
+    ],
+)
+def test_who_can_have_no_folder_is_known_before(pattern: str, user: str, why: str) -> None:
+    found = MaildirsPlace(ModelDisk(), pattern).why_no_user(user)
+    assert why in found and bool(found) == bool(why)

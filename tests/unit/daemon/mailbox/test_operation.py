@@ -71,6 +71,7 @@ async def test_root_force_lets_a_node_that_refuses_go_on_until_the_others_live_a
         asking = await one.peer()
         assert await asking.say("MAILBOX ROOT FORCE") == "OK"
         await until(lambda: not is_apart(one))
+        assert one.logged("root_forced a: ")
         assert (await process.save("G2", b"alone")).startswith("OK uid=2")
     async with member(tmp_path, "a", nodes, mailbox_apart="refuse") as one:
         await until(lambda: is_apart(one))
