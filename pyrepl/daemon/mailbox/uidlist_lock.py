@@ -107,6 +107,8 @@ class UidlistLock:
         self._is_alive: Final = is_alive or is_alive_here
         self._gate_text: Final = None if keeper is None else b"%d:%b" % (keeper, hostname)
         self._held: set[bytes] = set()
+        self._shut: Final[dict[bytes, int]] = {}
+        """Lock that was seen to be kept in our keeper's name -> its inode."""
         self._here: Final = here or LocksHere()
         self._keeps = False
         self._slept_s = 0.0
@@ -119,8 +121,10 @@ class UidlistLock:
         assert path not in self._held
         self._claim(path)
         try:
-            if not self._is_kept(path):
-                self.shut(folder) if self._keeps else self._acquire(path, self._text)
+            is_kept = self._is_kept(path)
+            # One that was kept by a keeper which is gone, as after a reboot, keeps no Dovecot out.
+            if not is_kept or self._inode(path) != self._shut.get(path):
+                self.shut(folder) if is_kept or self._keeps else self._acquire(path, self._text)
         except BaseException:
             self._here.let_go(path)
             raise
@@ -150,6 +154,7 @@ class UidlistLock:
                 self._remove(path)
             self._acquire(path, self._gate_text)
         self._files.set_mtime(path, GATE_S)
+        self._shut[path] = self._inode(path)
         return is_new
 
     def keep(self, folder: bytes) -> None:
@@ -162,6 +167,7 @@ class UidlistLock:
         self._files.write_new(path + _GOING, self._gate_text)
         self._files.set_mtime(path + _GOING, GATE_S)
         self._files.rename(path + _GOING, path)
+        self._shut[path] = self._inode(path)
 
     def shut_new(self, folder: bytes) -> None:
         """With gates, a mailbox that is being made has its gate shut before anybody sees it. Raises LockBusy,
@@ -241,6 +247,10 @@ class UidlistLock:
             return False
         found = self._files.stat(path)
         return found is not None and found.mtime_ns == GATE_NS
+
+    def _inode(self, path: bytes) -> int:
+        found = self._files.stat(path)
+        return -1 if found is None else found.inode
 
     def _remove(self, path: bytes) -> None:
         with suppress(FileNotFoundError):

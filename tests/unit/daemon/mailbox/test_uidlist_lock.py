@@ -226,6 +226,19 @@ def test_a_lock_that_an_earlier_keeper_kept_is_taken_over() -> None:
     assert gone.disk.read(PATH) == b"7:host" and gone.slept == 0
 
 
+def test_one_that_a_keeper_kept_which_is_gone_keeps_nobody_out() -> None:
+    """As after a reboot: a Dovecot overrides it, so work under it would be beside the Dovecot's."""
+    gone = gated(keeper=1)
+    gone.lock.shut(FOLDER)
+    gone.lock = UidlistLock(gone.disk, b"host", gone.sleep, 2.0, lambda pid: False, keeper=7)
+    gone.lock.take(FOLDER)
+    assert gone.disk.read(PATH) == b"7:host"
+    gone.lock.release(FOLDER)
+    assert gone.lock.is_shut(FOLDER)
+    gone.lock.take(FOLDER)
+    assert gone.disk.read(PATH) == b"7:host" and gone.lock.is_shut(FOLDER)
+
+
 def test_to_keep_a_lock_a_dovecot_is_waited_for() -> None:
     rig = gated(b"1:host", keeper=7)
     with pytest.raises(LockBusy), rig.lock.without_waiting():
