@@ -377,7 +377,7 @@ BUGS: Final[dict[str, Bug]] = {
     "copy lost": Bug(_copy_lost, "I3", 11),
     "deps without the own lock": Bug(_without_own_lock, "I10", 0),
     "damage found and not mended": Bug(_never_mended, "I3", 1),
-    "epochs not heard": Bug(_epochs_not_heard, "I6", 1000333),
+    "epochs not heard": Bug(_epochs_not_heard, "I6", 1001696),
     "expunge by UID alone": Bug(_expunge_by_uid, "I5", 8),
     "gap forgotten": Bug(_gap_forgotten, "I1", 1),
     "give before saves": Bug(_give_before_saves, "I1", 0),
