@@ -21,6 +21,7 @@ from .login_options import login_options
 from .mailbox import mailbox
 from .metrics.command import metrics
 from .pages import OK, TROUBLE
+from .seconds import Seconds
 from .tail.command import tail
 from .tls_options import context_of, tls_options
 
@@ -89,7 +90,7 @@ def replica(address: str | None, config_file: Path | None, directives: tuple[str
 @click.option(
     "--timeout",
     "timeout_s",
-    type=click.FloatRange(0.05, 600),
+    type=Seconds(0.05, 600),
     default=3.0,
     show_default=True,
     help="Seconds to wait for a node.",

@@ -17,6 +17,7 @@ from .addresses import EXPECTED, Target, parse_imap, parse_target
 from .helping import TaskGroup
 from .login_options import login_options
 from .pages import INTERRUPTED, OK, TROUBLE, UNREACHABLE
+from .seconds import Seconds
 from .tls_options import context_of, tls_options
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ def mailbox() -> None:
 @click.option(
     "--timeout",
     "timeout_s",
-    type=click.FloatRange(0.05, 600),
+    type=Seconds(0.05, 600),
     default=3.0,
     show_default=True,
     help="Seconds to wait for the node.",
@@ -48,7 +49,7 @@ def mailbox() -> None:
 @click.option(
     "--max-lag",
     "most_lag_s",
-    type=click.FloatRange(0),
+    type=Seconds(0),
     default=10.0,
     show_default=True,
     help="Seconds for which a change may wait for a member before that counts as trouble.",
@@ -92,7 +93,7 @@ def status(
 @click.option(
     "--timeout",
     "timeout_s",
-    type=click.FloatRange(0.05, 600),
+    type=Seconds(0.05, 600),
     default=2.0,
     show_default=True,
     help="Seconds to wait until all nodes that can be reached have all changes.",
@@ -110,6 +111,10 @@ def check(user: str, socket_path: str, timeout_s: float, login: bool) -> NoRetur
     """
     from pyrepl.mailbox.client import MailboxClient, MailboxError
 
+    try:
+        user.encode()
+    except UnicodeEncodeError:
+        raise click.BadParameter(f"{user!r} is no UTF-8", param_hint="USER") from None
     try:
         with MailboxClient(socket_path, name="pyrepl-mailbox-check", timeout_s=timeout_s) as mail:
             mail.check(user, login=login)
@@ -136,7 +141,7 @@ def check(user: str, socket_path: str, timeout_s: float, login: bool) -> NoRetur
 @click.option(
     "--timeout",
     "timeout_s",
-    type=click.FloatRange(0.05, 600),
+    type=Seconds(0.05, 600),
     default=10.0,
     show_default=True,
     help="Seconds to wait for an answer of a node.",

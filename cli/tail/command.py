@@ -13,6 +13,7 @@ import click
 from ..completion import streams_of
 from ..helping import PagedCommand
 from ..login_options import login_options
+from ..seconds import Seconds
 from ..tls_options import tls_options
 
 Given = TypeVar("Given")
@@ -62,7 +63,7 @@ def _memory(context: click.Context, parameter: click.Parameter, value: str) -> i
 )
 @click.option(
     "--roll-seconds",
-    type=click.FloatRange(0.1),
+    type=Seconds(0.1),
     default=60.0,
     show_default=True,
     help="With --to: finish a file after this time.",

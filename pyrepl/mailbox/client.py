@@ -280,7 +280,9 @@ class MailboxClient:
     # What is said
 
     def _greet(self, mine: Hello, secret: bytes) -> None:
-        self._send(encode(mine))
+        # A node that takes nobody has said why, and may have gone already.
+        with suppress(BrokenPipeError, ConnectionResetError):
+            self._socket.sendall(encode(mine))
         theirs = self._next_command()
         if not isinstance(theirs, Hello):
             raise _refusal(theirs)

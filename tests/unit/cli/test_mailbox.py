@@ -124,6 +124,29 @@ def test_a_check(tmp_path: Path, answer: bytes, status: int) -> None:
     assert heard[1] == b"1 CHECK alice"
 
 
+def test_a_check_of_what_is_no_user(tmp_path: Path) -> None:
+    result = ran("check", "\udcff", "--socket", str(tmp_path / "socket"))
+    assert result.exit_code == 2 and "no UTF-8" in result.stderr
+
+
+def test_a_node_that_takes_nobody_says_why(tmp_path: Path) -> None:
+    """It may have gone before it was told anything."""
+    path = tmp_path / "socket"
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(str(path))
+        listening.listen()
+
+        def refuse() -> None:
+            with listening.accept()[0] as conn:
+                conn.sendall(b"* BAD why=come%20again\n")
+
+        thread = threading.Thread(target=refuse)
+        thread.start()
+        result = ran("check", "alice", "--socket", str(path), "--timeout", "5")
+        thread.join()
+    assert result.exit_code == 1 and "come again" in result.stderr
+
+
 def test_a_check_before_a_login(tmp_path: Path) -> None:
     path = tmp_path / "socket"
     with node(path, b"TAG NO FAILED why=no\n") as heard:
