@@ -232,7 +232,6 @@ class MailSide:
 
     def _do(self, client: str, tag: str, commands: list[Op], tokens: dict[str, Token], now: float) -> None:
         ops: list[Op] = []
-        answer = Ok()
         next_uids: dict[str, int] = {}
         modified: list[int] = []
         for command in commands:
@@ -241,11 +240,6 @@ class MailSide:
                 self.core.reply(client, tag, made)
                 return
             ops += made
-            if isinstance(command, Copy):
-                copies = [op for op in made if isinstance(op, Copy)]
-                answer = Ok(
-                    uids=ranges(uid for op in copies for pair in op.touids for uid in range(pair[0], pair[1] + 1))
-                )
         why = next((why for op in ops if (why := why_unsayable(op)) is not None), None)
         if why is not None:
             self.core.reply(client, tag, No(reason=Reason.FAILED, why=why))
@@ -257,9 +251,10 @@ class MailSide:
             self.core.reply(client, tag, No(reason=Reason.MODIFIED, uids=ranges(sorted(modified))))
         elif done:
             last = done[-1]
-            self.saving.acks.wait(client, tag, last.at, answer.replaced(at=last.at, modseq=last.modseq), now)
+            answer = Ok(uids=_copied(ops), at=last.at, modseq=last.modseq)
+            self.saving.acks.wait(client, tag, last.at, answer, now)
         else:
-            self.core.reply(client, tag, answer)
+            self.core.reply(client, tag, Ok())
 
     def _ops(
         self, command: Op, tokens: dict[str, Token], next_uids: dict[str, int], modified: list[int]
@@ -400,6 +395,13 @@ class MailSide:
             Rename(user=box.user, box=Box(guid, True), to=Box(rename.to.text + name.removeprefix(old)), stamp=stamp)
             for guid, name in sorted(moved, key=lambda pair: pair[1])
         ]
+
+
+def _copied(ops: Sequence[Op]) -> Uids:
+    """The UIDs in the mailbox that was copied to last."""
+    copies = [op for op in ops if isinstance(op, Copy)]
+    pairs = [pair for op in copies if op.to == copies[-1].to for pair in op.touids]
+    return ranges(uid for first, last in pairs for uid in range(first, last + 1))
 
 
 def _changes(command: Command) -> bool:

@@ -61,6 +61,18 @@ def test_copies_stand_in_the_order_in_which_their_messages_do() -> None:
         assert [view[f"Work/{guid}"][0] for guid in ("G1", "G2", "G3")] == [1, 2, 3]
 
 
+def test_a_transaction_answers_the_uids_of_all_that_it_copied_to_a_mailbox() -> None:
+    cluster = filled()
+    cluster.say("m1>a 3 CREATE alice Work")
+    cluster.say("m1>a * TX-BEGIN alice tx=t")
+    for uid in (1, 3):
+        cluster.say(f"m1>a 4 COPY alice INBOX uids={uid} to=Work tx=t")
+        cluster.say(f"m1>a 5 EXPUNGE alice INBOX uids={uid} tx=t")
+    cluster.say("m1>a 6 TX-END alice tx=t")
+    assert " uids=1:2 " in cluster.said("OK")[-1]
+    assert set(cluster.views()[1]) == {"INBOX/G2", "Work/G1", "Work/G3"}
+
+
 def test_a_save_that_no_line_can_say_is_refused() -> None:
     cluster = filled()
     keywords = ",".join(f"keyword{number:08}" for number in range(3800))
