@@ -233,8 +233,7 @@ class GatedStore(ModelStore):
         if self._owners.get(work.box) == DOVECOT and not isinstance(work, SubscribeBox):
             self.hurry(work.box)
         if isinstance(work, RemoveBox):
-            if work.box in self.boxes and (self._has_mail(work.box) or work.box in self.unreadable):
-                # Nobody removes what cannot be read.
+            if work.box in self.boxes and self._has_mail(work.box):
                 return Result(Outcome.HAS_MAIL)
             self.unlisted.pop(work.box, None)
             self._touched.pop(work.box, None)
