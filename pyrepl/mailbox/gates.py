@@ -36,7 +36,7 @@ from pyrepl.mailbox.codec import UNTAGGED
 from pyrepl.mailbox.compare import FoundBox, difference
 from pyrepl.mailbox.core import Core
 from pyrepl.mailbox.gate_awaited import Awaited
-from pyrepl.mailbox.gate_oddities import tell_differences, tell_failed, tell_odd
+from pyrepl.mailbox.gate_oddities import tell_differences, tell_odd
 from pyrepl.mailbox.gate_states import (
     BEFORE_SHUT,
     HELD_S,
@@ -58,6 +58,7 @@ from pyrepl.mailbox.saving import Saving
 from pyrepl.mailbox.sayable import sayable
 from pyrepl.mailbox.sending import Counted
 from pyrepl.mailbox.store import Ended, MakeBox, MoveMessage, Outcome, RaiseNext, RemoveBox
+from pyrepl.mailbox.tracker_states import Phase
 from pyrepl.mailbox.verbs import Lock
 from pyrepl.mailbox.words import APART, Token
 
@@ -266,12 +267,11 @@ class Gates:
                 # Who lists the user's folders tells of that; a Dovecot that has deleted one does this every day.
                 gate.again_at = now + GONE_S
             else:
-                tell_failed(self._core, gate, box, result.why or gate.why)
+                self._tell_failed(gate, box, result.why or gate.why)
             if result.why:
                 self._give_up(gate, now)
-                self._let_others(gate, box, now, is_shut=result.is_shut)
             return
-        gate.why, gate.blind_at = "", float("inf")
+        gate.why = ""
         if gate.is_lost and result.was_open:
             self._core.note("gate_lost", f"{box.user} {box.name}")
         gate.is_lost = False
@@ -327,18 +327,11 @@ class Gates:
         box = self._core.rows.box(gate.box)
         return box is not None and box.user in self._standing
 
-    def _let_others(self, gate: Gate, box: BoxRow, now: float, *, is_shut: bool) -> None:
-        """What is there cannot be told. The other nodes get the mailbox, behind all UIDs that a Dovecot may have given
-        out here; what it did is compared when it can be, as after a start."""
-        token = self._token(gate.box)
-        if gate.state is GateState.LOOKING and self._has_lock_files:
-            gate.move(GateTrigger.CLOSE)
-            return
-        is_long = gate.state is GateState.SHUTTING and is_shut and gate.is_blind_for_long(now)
-        if is_long and token is not None and token.term != APART:
-            self._core.pass_uids(box, self._mastering.behind_unknown(box, token) - 1, token)
-            self._unlooked.add(gate.box)
-            self._over.add(gate.box)
+    def _tell_failed(self, gate: Gate, box: BoxRow, why: str) -> None:
+        """Once, as it is tried again and again."""
+        if why != gate.why:
+            self._core.note("gate_failed", f"{box.user} {box.name}: {why}")
+        gate.why = why
 
     def tick(self, now: float) -> None:
         """Bring the gates up to date with masterships, and with time."""
@@ -415,7 +408,7 @@ class Gates:
 
     def _review(self, gate: Gate, now: float) -> None:
         if gate.state is GateState.LOOSE:
-            if self._has_lock_files and gate.box in self._unlooked and self._mastering.is_arriving(gate.box):
+            if self._has_lock_files and gate.box in self._unlooked and self._is_arriving(gate.box):
                 # What a Dovecot did before the start goes out before the mastership does.
                 self._lock(gate, now)
             gate.move(GateTrigger.BEGIN)
@@ -439,6 +432,10 @@ class Gates:
             return False
         next_uid = max(self._core.merger.least_uid(box), gate.raised_to)
         return self._mastering.first_uid(box._replace(uidnext=next_uid), token) != next_uid
+
+    def _is_arriving(self, box: str) -> bool:
+        mine = self._mastering.tracker.boxes.get(box)
+        return mine is not None and mine.phase is Phase.ARRIVING
 
     def _ask(self, gate: Gate, now: float) -> None:
         gate.again_at = float("inf")
@@ -538,7 +535,7 @@ class Gates:
         self._core.adopt_flags(sayable(differs.stores, refused))
         is_told = not (differs.late or awaited or found.untold)
         # A crash may have left a line of a message that another node saves: its UID is that message's.
-        if is_told and (token is not None or self._mastering.is_arriving(box.guid)):
+        if is_told and (token is not None or self._is_arriving(box.guid)):
             self._pass(box, found.next_uid)
         return bool(differs.late)
 
