@@ -145,10 +145,9 @@ class MailboxClient:
         for text, flags, received in messages:
             guid = new_guid()
             sent[self._say_save(user, box, guid, text, flags, received, 0)] = guid
-            if len(sent) - len(answers) >= MOST_UNANSWERED:
-                self._take(sent, answers)
-                if not all(isinstance(answer, Ok) for answer in answers.values()):
-                    break
+            is_full = len(sent) - len(answers) >= MOST_UNANSWERED
+            if is_full and not isinstance(self._take(sent, answers), Ok):
+                break
         while len(answers) < len(sent):
             self._take(sent, answers)
         oks = [(_ok(answers[tag]), guid) for tag, guid in sent.items()]
@@ -353,13 +352,13 @@ class MailboxClient:
             if line.tag == tag:
                 return _ok(line.command)
 
-    def _take(self, sent: Container[str], answers: dict[str, Command]) -> None:
+    def _take(self, sent: Container[str], answers: dict[str, Command]) -> Command:
         """One more answer to what was sent."""
         while True:
             line = self._next_line()
             if line.tag in sent:
                 answers[line.tag] = line.command
-                return
+                return line.command
 
     def _next_line(self) -> Line:
         """The next line that is an answer."""

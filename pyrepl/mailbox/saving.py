@@ -24,7 +24,7 @@ from pyrepl.mailbox.mastering import Mastering
 from pyrepl.mailbox.mastership import Granted, Refused
 from pyrepl.mailbox.order import SaveOrder
 from pyrepl.mailbox.rows import BoxRow
-from pyrepl.mailbox.sayable import why_unsayable
+from pyrepl.mailbox.sayable import UnsayableOp
 from pyrepl.mailbox.tasks import Tasks
 from pyrepl.mailbox.uids import NO_UID, WHY_NO_UID
 from pyrepl.mailbox.verbs import Lock, Save
@@ -265,12 +265,12 @@ class Saving:
             return
         if are_two(self.core.sums_of(box.guid, op.guid), op.sum):
             op = op.replaced(guid=guid_of_other(op.guid, op.sum))
-        why = why_unsayable(op)
-        if why is not None:
+        try:
+            [made] = self.core.do([op], saved.text, self.acks.ask_tag(saved.tag))
+        except UnsayableOp as error:
             self.core.let_go(saved.text)
-            self.core.reply(saved.client, saved.tag, No(reason=Reason.FAILED, why=why))
+            self.core.reply(saved.client, saved.tag, No(reason=Reason.FAILED, why=str(error)))
             return
-        [made] = self.core.do([op], saved.text, self.acks.ask_tag(saved.tag))
         self.acks.wait(saved.client, saved.tag, made.at, Ok(uid=made.uid, at=made.at), now)
 
     # Time

@@ -13,7 +13,6 @@ Not here: what tasks there are (mail_side.py, settling in node.py).
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable
 from typing import Final, final
 
@@ -55,27 +54,18 @@ class Tasks:
         self._mastering: Final = mastering
         self._is_idle: Final = is_idle
         self._tasks: Final[dict[str, Task]] = {}
-        self._counts: Final[Counter[str]] = Counter()
-        """Mail process -> how many are its."""
         self._made = 0
 
     def add(self, boxes: set[str], run: Run, fail: Fail, now: float, client: str = "") -> None:
         """`client`: the mail process that waits for it, whose tasks are refused where it has too many; "" for none."""
-        if client and self._counts[client] >= MOST_OF_CLIENT:
+        if client and sum(task.client == client for task in self._tasks.values()) >= MOST_OF_CLIENT:
             fail(Reason.BUSY, now)
             return
         self._made += 1
         until = now + self._mastering.options.tracker.lock_timeout_s
         task = Task(self._made, client, boxes, run, fail, until)
         self._tasks[task.lock] = task
-        self._counts[client] += 1
         self._go_on(task, now)
-
-    def _end(self, task: Task) -> None:
-        del self._tasks[task.lock]
-        self._counts[task.client] -= 1
-        if not self._counts[task.client]:
-            del self._counts[task.client]
 
     @property
     def newest(self) -> int:
@@ -126,7 +116,7 @@ class Tasks:
             self._unlock(task, now)
             self._go_on(task, now)
         elif all(map(self._is_idle, task.boxes)):
-            self._end(task)
+            del self._tasks[task.lock]
             task.run(task.tokens, now)
             self._unlock(task, now)
 
@@ -135,7 +125,7 @@ class Tasks:
         return mine is None or (task.lock not in mine.waiting and task.lock not in mine.locks)
 
     def _fail(self, task: Task, reason: Reason, now: float) -> None:
-        self._end(task)
+        del self._tasks[task.lock]
         self._unlock(task, now)
         task.fail(reason, now)
 

@@ -40,10 +40,13 @@ class BoxKeywords:
         On disk when this returns, as a letter without its name is no keyword to Dovecot. Raises OSError.
         """
         known, without = self.known, []
-        for flag in sorted(set(flags)):
-            if flag.startswith("\\") or known.letter(flag) is not None:
+        new = [flag for flag in sorted(set(flags)) if not flag.startswith("\\") and known.letter(flag) is None]
+        letters = carried() if new else frozenset[int]()
+        for flag in new:
+            if known.letter(flag) is not None:
+                # Another spelling of one before it.
                 continue
-            more = known.with_name(flag, carried()) if why_not(flag) is None else None
+            more = known.with_name(flag, letters) if why_not(flag) is None else None
             if more is None:
                 without.append(flag)
             else:

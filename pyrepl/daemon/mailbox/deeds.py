@@ -399,7 +399,7 @@ def _join(node: Node, name: str, user: str, now: float, stands_still: str) -> No
 
     why = stands_still
     try:
-        KINDS["User"].parse(escape(user))
+        _check_user(user)
     except PeerError as error:
         why = str(error)
     if not why and node.excluded.has_user(user):
@@ -425,11 +425,19 @@ def _join_users(node: Node, users: list[str], now: float) -> Reply:
     return OK
 
 
-def _is_user(name: str) -> bool:
-    """Can the protocol name this user? A folder's name may be no UTF-8."""
+def _check_user(name: str) -> None:
+    """Raises PeerError for a name that no user can have. One may be made of bytes that are no UTF-8 (to_text)."""
     try:
         KINDS["User"].parse(escape(name))
-    except (PeerError, UnicodeEncodeError):
+    except UnicodeEncodeError:
+        raise PeerError(f"expected the name of a user in UTF-8, got {name!r}") from None
+
+
+def _is_user(name: str) -> bool:
+    """Can the protocol name this user?"""
+    try:
+        _check_user(name)
+    except PeerError:
         return False
     return True
 
@@ -455,7 +463,7 @@ def _renew(node: Node, name: str, effect: AskMailboxes, now: float) -> None:
 def _resync(node: Node, name: str, effect: AskMailboxes, now: float) -> None:
     """In a round: it answers `name`."""
     try:
-        KINDS["User"].parse(escape(effect.user))
+        _check_user(effect.user)
         box = box_name(effect.box) if effect.box else ""
     except PeerError as error:
         node.core.reply(name, "1", No(reason=Reason.NOBOX, why=str(error)))

@@ -33,6 +33,7 @@ _PROBE_BYTES: Final = 512
 _NUMBER: Final = re.compile(r"^[0-9]+\+")
 BY_WORKS: Final = b"flags."
 BY_ALIGNING: Final = b"align."
+_NEW: Final = b"new."
 
 
 class WrongText(PyreplError):
@@ -204,7 +205,7 @@ class DropFolder:
             self._files.unlink(self._new_box(guid))
 
     def _new_box(self, guid: bytes) -> bytes:
-        return self._folder + b"/new." + guid
+        return self._folder + b"/" + _NEW + guid
 
 
 @final
@@ -257,8 +258,8 @@ class IncomingText:
 
 def _tells_of_crash(name: str, boxes: Set[str]) -> bool:
     """Does a file tell which mailbox was new, or which flags were being changed of one of these?"""
-    kind, _, box = name.partition(".")
-    return kind == "new" or (kind in ("flags", "align") and box in boxes)
+    kind, dot, box = from_text(name).partition(b".")
+    return kind + dot == _NEW or (kind + dot in (BY_WORKS, BY_ALIGNING) and to_text(box) in boxes)
 
 
 def text_name(dot: Dot, guid: str) -> str:

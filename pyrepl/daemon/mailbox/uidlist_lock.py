@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Final, NamedTuple, final
 
-from pyrepl.daemon.mailbox.files import Files, folder_of
+from pyrepl.daemon.mailbox.files import Files, Stat, folder_of
 from pyrepl.errors import PyreplError
 
 NAME: Final = b"dovecot-uidlist.lock"
@@ -121,10 +121,10 @@ class UidlistLock:
         assert path not in self._held
         self._claim(path)
         try:
-            is_kept = self._is_kept(path)
+            kept = self._kept(path)
             # One that was kept by a keeper which is gone, as after a reboot, keeps no Dovecot out.
-            if not is_kept or self._inode(path) != self._shut.get(path):
-                self.shut(folder) if is_kept or self._keeps else self._acquire(path, self._text)
+            if kept is None or kept.inode != self._shut.get(path):
+                self._acquire(path, self._text) if kept is None and not self._keeps else self.shut(folder)
         except BaseException:
             self._here.let_go(path)
             raise
@@ -154,7 +154,7 @@ class UidlistLock:
                 self._remove(path)
             self._acquire(path, self._gate_text)
         self._files.set_mtime(path, GATE_S)
-        self._shut[path] = self._inode(path)
+        self._remember_shut(path)
         return is_new
 
     def keep(self, folder: bytes) -> None:
@@ -167,7 +167,7 @@ class UidlistLock:
         self._files.write_new(path + _GOING, self._gate_text)
         self._files.set_mtime(path + _GOING, GATE_S)
         self._files.rename(path + _GOING, path)
-        self._shut[path] = self._inode(path)
+        self._remember_shut(path)
 
     def shut_new(self, folder: bytes) -> None:
         """With gates, a mailbox that is being made has its gate shut before anybody sees it. Raises LockBusy,
@@ -243,14 +243,17 @@ class UidlistLock:
             self._looks, self._pause_s = before
 
     def _is_kept(self, path: bytes) -> bool:
-        if self._gate_text is None:
-            return False
-        found = self._files.stat(path)
-        return found is not None and found.mtime_ns == GATE_NS
+        return self._kept(path) is not None
 
-    def _inode(self, path: bytes) -> int:
-        found = self._files.stat(path)
-        return -1 if found is None else found.inode
+    def _kept(self, path: bytes) -> Stat | None:
+        """The lock, if it is kept."""
+        found = None if self._gate_text is None else self._files.stat(path)
+        return None if found is None or found.mtime_ns != GATE_NS else found
+
+    def _remember_shut(self, path: bytes) -> None:
+        kept = self._kept(path)
+        if kept is not None:
+            self._shut[path] = kept.inode
 
     def _remove(self, path: bytes) -> None:
         with suppress(FileNotFoundError):

@@ -131,6 +131,9 @@ async def test_a_name_is_not_read_as_an_escaped_one(tmp_path: Path) -> None:
         for words in ("CHECK 50%", "RESYNC 50%"):
             assert "can be called" not in str(await asking.call("MAILBOX", *words.split(" ")))
         assert "JOIN needs mailbox-gate on" in await asking.error("MAILBOX JOIN 60%")
+        for verb in ("JOIN", "RESYNC", "CHECK"):
+            assert isinstance(await asking.call("MAILBOX", verb, b"\xff"), ErrorReply), verb
+        assert not nodes["a"].logged("begun_again")
 
 
 @in_loop
