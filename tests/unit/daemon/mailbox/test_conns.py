@@ -128,6 +128,8 @@ async def test_why_a_link_does_not_come_about_is_told_once_until_it_does(
     async with cluster(tmp_path, "ab") as nodes:
         one, two = (nodes[name].app.mailboxes for name in "ab")
         assert one is not None and two is not None
+        # At the start it may have been told already, as b came before a was ready.
+        before = len(nodes["b"].lines)
         keeping, one.conns.keeping = one.conns.keeping, None
         refused = 0
         become = one._become
@@ -143,7 +145,7 @@ async def test_why_a_link_does_not_come_about_is_told_once_until_it_does(
         await until(lambda: refused > 3)
         one.conns.keeping = keeping
         await until(lambda: links(nodes["b"]) == 1)
-        assert sum("the other end refused: this node is not ready" in line for line in nodes["b"].lines) == 1
+        assert sum("the other end refused: this node is not ready" in line for line in nodes["b"].lines[before:]) == 1
 
 
 @in_loop
