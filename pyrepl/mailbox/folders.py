@@ -123,6 +123,12 @@ class Folders:
         self.allowed: Final[set[str]] = set()
         """What an operator allowed, and was not done yet."""
         self._users: Final = {user: _User() for user in core.rows.users()}
+        self._unlisted: Final = set(self._users)
+        """Those of before the start whose folders were not compared with the rows yet."""
+
+    def is_all_listed(self) -> bool:
+        """Is known which mailboxes of before the start have mail, be they deleted?"""
+        return not self._unlisted
 
     def seen(self, user: str, now: float) -> None:
         """The file system told something of a user's folders."""
@@ -306,6 +312,7 @@ class Folders:
             self._adopt_unshown(user, each)
         self._delete_doubles(user, there)
         self._subscribe(user, there, subscribed, renamed)
+        self._unlisted.discard(user)
 
     def _delete(self, guid: str) -> None:
         """One whose messages were not all shown to its deleter lives on, and gets its folder again."""

@@ -33,3 +33,10 @@ def tell_odd(core: Core, gate: Gate, box: BoxRow, found: FoundBox) -> None:
     gate.odd = odd
     if found.has_own_keywords:
         core.note_keywords(box.user, box.guid)
+
+
+def tell_failed(core: Core, gate: Gate, box: BoxRow, why: str) -> None:
+    """Once, as it is tried again and again."""
+    if why != gate.why:
+        core.note("gate_failed", f"{box.user} {box.name}: {why}")
+    gate.why = why

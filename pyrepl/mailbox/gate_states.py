@@ -20,6 +20,8 @@ from pyrepl.mailbox.compare import FoundBox
 HELD_S: Final = 0.5
 """A Dovecot that holds the lock for so long may be dead, which nothing tells. Another Dovecot overrides that lock two
 seconds after it was taken, and trusts the index that was left (uidlist_lock.py): this node is to be first."""
+BLIND_S: Final = 10.0
+"""So long the other nodes wait for a mailbox that cannot be read here."""
 
 
 class GateState(enum.StrEnum):
@@ -124,13 +126,15 @@ class GateOrder(NamedTuple):
 
 class GateResult(NamedTuple):
     """How an order ended: `found` of SHUT, LOOK and GLANCE. `is_busy`: a Dovecot has the lock file; `why`: it failed,
-    and if it `is_gone`, as the mailbox has no folder now. `was_open`: of SHUT, the lock file was not ours before."""
+    and if it `is_gone`, as the mailbox has no folder now. Of SHUT, `was_open`: the lock file was not ours before;
+    `is_shut`: it is ours, though what is there cannot be told, or there is no folder in which one could be."""
 
     found: FoundBox | None = None
     is_busy: bool = False
     why: str = ""
     is_gone: bool = False
     was_open: bool = False
+    is_shut: bool = False
 
 
 class Seen(NamedTuple):
@@ -169,6 +173,8 @@ class Gate:
         self.has_changed = False
         self.is_lost = False
         """The lock file went while it was ours, and was not taken again yet."""
+        self.is_let_go = False
+        """It went since the order of this state was told."""
         self.again_at = float("inf")
         self.wanted_at = float("inf")
         """Since when a Dovecot waits at it."""
@@ -187,6 +193,13 @@ class Gate:
         """What lies there and other nodes cannot have, as it was told."""
         self.why = ""
         """What was told of why it could not be shut, opened or looked at."""
+        self.blind_at = float("inf")
+        """Since when it is shut, and what is there cannot be told."""
+
+    def is_blind_for_long(self, now: float) -> bool:
+        """It is shut, and what is there cannot be told: has it been so for BLIND_S?"""
+        self.blind_at = min(self.blind_at, now)
+        return now >= self.blind_at + BLIND_S
 
     def move(self, trigger: GateTrigger) -> None:
         self._move(trigger)

@@ -36,7 +36,8 @@ from pyrepl.mailbox.codec import UNTAGGED
 from pyrepl.mailbox.compare import FoundBox, difference
 from pyrepl.mailbox.core import Core
 from pyrepl.mailbox.gate_awaited import Awaited
-from pyrepl.mailbox.gate_oddities import tell_differences, tell_odd
+from pyrepl.mailbox.gate_oddities import tell_differences, tell_failed, tell_odd
+from pyrepl.mailbox.gate_parting import Parting
 from pyrepl.mailbox.gate_states import (
     BEFORE_SHUT,
     HELD_S,
@@ -57,8 +58,7 @@ from pyrepl.mailbox.rows import BoxRow
 from pyrepl.mailbox.saving import Saving
 from pyrepl.mailbox.sayable import sayable
 from pyrepl.mailbox.sending import Counted
-from pyrepl.mailbox.store import Ended, MakeBox, MoveMessage, Outcome, RaiseNext, RemoveBox
-from pyrepl.mailbox.tracker_states import Phase
+from pyrepl.mailbox.store import Ended, MakeBox, MoveMessage, Outcome, RemoveBox
 from pyrepl.mailbox.verbs import Lock
 from pyrepl.mailbox.words import APART, Token
 
@@ -76,9 +76,6 @@ MOST_WHOLE: Final = 2
 """Mailboxes that are compared as a whole at once: there may be thousands, and a node has to answer meanwhile."""
 IDLE_S: Final = 10.0
 """A gate at which nothing happened for so long is shut."""
-PATIENCE_S: Final = 3.0
-"""So long a node is apart until its gates are opened all the same: clients can wait, and UIDs that were given out apart
-may have to change."""
 
 
 @final
@@ -113,18 +110,18 @@ class Gates:
         """Users whose files lag behind the rows."""
         self._is_unwatched = False
         self.blind = Blind()
-        self._is_parted = False
-        """Gives the store of a node that is apart UIDs of its own?"""
+        self._parting: Final = Parting(core, mastering)
         self.news: int = 0
         """The number of the last thing that the file system told."""
-        self._apart_at = float("inf")
-        """Since when this node is apart; infinity if it is not."""
         for user in core.rows.users():
             for box in core.rows.boxes(user):
                 if is_visible(core.rows, box):
                     self._add(box.guid)
                     self._unlooked.add(box.guid)
-        mastering.may_clear = lambda: not self._unlooked
+
+    def is_all_looked(self) -> bool:
+        """Do the rows have all that Dovecots did before the start, in mailboxes that are known?"""
+        return not self._unlooked
 
     def state(self, box: str) -> GateState | None:
         """None of a mailbox that is not here."""
@@ -165,6 +162,8 @@ class Gates:
             gate.news = self.count_news()
         if gate.state in KEPT:
             self._seen_kept(gate, seen, now)
+        if gate.state is GateState.SHUTTING and gate.is_asked:
+            gate.is_let_go |= seen.released
         if gate.state in (GateState.OPEN, GateState.LOOKING) and seen.holds:
             gate.again_at = now
         if gate.state in (GateState.OPEN, GateState.LOOKING, GateState.OPENING) and (seen.released or seen.brought):
@@ -219,6 +218,8 @@ class Gates:
 
     def follow(self, box: str) -> None:
         """A mailbox that was deleted has mail: what its clients did is to be compared."""
+        if box not in self._gates:
+            self._unlooked.add(box)
         self._add(box)
 
     def count_unlooked(self, user: str) -> int:
@@ -247,7 +248,7 @@ class Gates:
             elif guid in self.uncompared and WORKS[gate.state] is not GateWork.OPEN:
                 gate.again_at = now + BUSY_S
             elif whole < MOST_WHOLE or gate.is_compared:
-                gate.is_asked, gate.again_at = True, float("inf")
+                gate.is_asked, gate.is_let_go, gate.again_at = True, False, float("inf")
                 found.append(self._order(gate, box))
                 whole += not gate.is_compared
         return found
@@ -259,6 +260,9 @@ class Gates:
         if gate is None or box is None or not gate.is_asked:
             return
         gate.is_asked = False
+        if gate.is_lost and result.was_open:
+            self._core.note("gate_lost", f"{box.user} {box.name}")
+            gate.is_lost = False
         if result.is_busy or result.why:
             gate.again_at = now + (BUSY_S if result.is_busy else RETRY_S)
             gate.is_compared &= result.is_busy
@@ -267,13 +271,12 @@ class Gates:
                 # Who lists the user's folders tells of that; a Dovecot that has deleted one does this every day.
                 gate.again_at = now + GONE_S
             else:
-                self._tell_failed(gate, box, result.why or gate.why)
+                tell_failed(self._core, gate, box, result.why or gate.why)
             if result.why:
                 self._give_up(gate, now)
+                self._let_others(gate, box, now, is_shut=result.is_shut)
             return
-        gate.why = ""
-        if gate.is_lost and result.was_open:
-            self._core.note("gate_lost", f"{box.user} {box.name}")
+        gate.why, gate.blind_at = "", float("inf")
         gate.is_lost = False
         if result.found is not None and self._adopt(gate, box, result.found, now):
             gate.again_at = now
@@ -294,6 +297,10 @@ class Gates:
                 # It was deleted, and stayed for mail that is gone by now; if any is there still, it stays.
                 self._core.want(RemoveBox(box.user, box.guid))
             gate.again_at = now if gate.has_changed else now + RETRY_S if is_part else float("inf")
+            if gate.is_let_go:
+                # Perhaps after it was taken: it is taken before anybody is let in.
+                gate.is_lost = True
+                self._shut_again(gate, now)
         elif order.work is GateWork.OPEN:
             gate.enter_until, gate.idle_at = now + ENTER_S, now + IDLE_S
         elif order.work is GateWork.GLANCE and result.found is not None and (gate.is_unsure or result.found.unlisted):
@@ -327,20 +334,25 @@ class Gates:
         box = self._core.rows.box(gate.box)
         return box is not None and box.user in self._standing
 
-    def _tell_failed(self, gate: Gate, box: BoxRow, why: str) -> None:
-        """Once, as it is tried again and again."""
-        if why != gate.why:
-            self._core.note("gate_failed", f"{box.user} {box.name}: {why}")
-        gate.why = why
+    def _let_others(self, gate: Gate, box: BoxRow, now: float, *, is_shut: bool) -> None:
+        """What is there cannot be told. The other nodes get the mailbox, behind all UIDs that a Dovecot may have given
+        out here; what it did is compared when it can be, as after a start."""
+        token = self._token(gate.box)
+        if gate.state is GateState.LOOKING and self._has_lock_files:
+            gate.move(GateTrigger.CLOSE)
+            return
+        is_long = gate.state is GateState.SHUTTING and is_shut and gate.is_blind_for_long(now)
+        if is_long and token is not None and token.term != APART:
+            self._core.pass_uids(box, self._mastering.behind_unknown(box, token) - 1, token)
+            self._unlooked.add(gate.box)
+            self._over.add(gate.box)
 
     def tick(self, now: float) -> None:
         """Bring the gates up to date with masterships, and with time."""
         for box in sorted(self._over) if self._over else ():
             self._saving.unlock(CLIENT, box, now)
         self._over.clear()
-        is_apart = self._mastering.tracker.is_apart
-        is_back = self._apart_at <= now and not is_apart
-        self._apart_at = min(self._apart_at, now) if is_apart else float("inf")
+        is_back = self._parting.tick(now)
         for guid in self._awaited.come(now):
             if guid in self._gates:
                 self._look_again(self._gates[guid], now)
@@ -352,7 +364,7 @@ class Gates:
             if gate.state is GateState.SHUT and gate.again_at == float("inf"):
                 self._active.discard(guid)
         if not self._has_lock_files:
-            self._part_uids(now)
+            self._parting.part_uids(self.boxes(), now)
 
     def _look_again(self, gate: Gate, now: float) -> None:
         """All of a mailbox is to be compared. Where its gate is on its way, it will be in any case."""
@@ -363,26 +375,11 @@ class Gates:
         elif gate.state is GateState.OPEN:
             gate.has_changed = True
 
-    @property
-    def _patient_until(self) -> float:
-        """Until when it is not done as by one who is apart; infinity if the node is not."""
-        return self._apart_at + PATIENCE_S
-
-    def _part_uids(self, now: float) -> None:
-        """A Dovecot that nothing keeps from giving out UIDs gives out its node's own from now on, when the node is
-        apart for more than a moment: what others save meanwhile has other ones, so that those of one side stay."""
-        is_due = now >= self._patient_until
-        if is_due and not self._is_parted:
-            token = Token(self._mastering.root.epoch, APART)
-            for box in self.boxes():
-                self._core.want(RaiseNext(box.user, box.guid, self._mastering.first_uid(box, token)))
-        self._is_parted = is_due
-
     def next_deadline(self, now: float) -> float:
         if self._over:
             return now
-        is_parting = not self._has_lock_files and not self._is_parted
-        at = self._patient_until if is_parting else float("inf")
+        is_parting = not self._has_lock_files and not self._parting.is_parted
+        at = self._parting.patient_until if is_parting else float("inf")
         for guid in self._active:
             gate = self._gates[guid]
             at = min(at, gate.again_at)
@@ -408,7 +405,7 @@ class Gates:
 
     def _review(self, gate: Gate, now: float) -> None:
         if gate.state is GateState.LOOSE:
-            if self._has_lock_files and gate.box in self._unlooked and self._is_arriving(gate.box):
+            if self._has_lock_files and gate.box in self._unlooked and self._mastering.is_arriving(gate.box):
                 # What a Dovecot did before the start goes out before the mastership does.
                 self._lock(gate, now)
             gate.move(GateTrigger.BEGIN)
@@ -433,10 +430,6 @@ class Gates:
         next_uid = max(self._core.merger.least_uid(box), gate.raised_to)
         return self._mastering.first_uid(box._replace(uidnext=next_uid), token) != next_uid
 
-    def _is_arriving(self, box: str) -> bool:
-        mine = self._mastering.tracker.boxes.get(box)
-        return mine is not None and mine.phase is Phase.ARRIVING
-
     def _ask(self, gate: Gate, now: float) -> None:
         gate.again_at = float("inf")
         gate.wanted_at = min(gate.wanted_at, now)
@@ -452,7 +445,7 @@ class Gates:
     def _hear(self, gate: Gate, now: float) -> None:
         """Was the LOCK granted, or refused?"""
         token = self._token(gate.box)
-        if token is not None and token.term == APART and now < self._patient_until:
+        if token is not None and token.term == APART and now < self._parting.patient_until:
             self._saving.unlock(CLIENT, gate.box, now)
         if self._saving.lock_of(CLIENT, gate.box) is None:
             gate.again_at = now + RETRY_S
@@ -535,7 +528,7 @@ class Gates:
         self._core.adopt_flags(sayable(differs.stores, refused))
         is_told = not (differs.late or awaited or found.untold)
         # A crash may have left a line of a message that another node saves: its UID is that message's.
-        if is_told and (token is not None or self._is_arriving(box.guid)):
+        if is_told and (token is not None or self._mastering.is_arriving(box.guid)):
             self._pass(box, found.next_uid)
         return bool(differs.late)
 

@@ -123,6 +123,15 @@ class Mastering:
             self._tell_left(box, uids[-1] if uids else NO_UID)
         return uids
 
+    def behind_unknown(self, box: BoxRow, token: Token) -> int:
+        """The first UID behind those that this node's Dovecot may have given out, of which nobody has told."""
+        return self.blocks.takeover(self.core.merger.least_uid(box), token.epoch)
+
+    def is_arriving(self, box: str) -> bool:
+        """Is its mastership on its way here?"""
+        mine = self.tracker.boxes.get(box)
+        return mine is not None and mine.phase is Phase.ARRIVING
+
     def _least_uid(self, box: BoxRow, token: Token) -> int:
         """The lowest UID that nobody else has given out, as far as can be known. If `box` has a next UID above that of
         its row, those up to there are given out under this token already."""

@@ -144,6 +144,7 @@ class Node:
             if guard is None or self.gates is None
             else Folders(self.core, self.gates, guard, self.excluded, options.layout)
         )
+        self.mastering.may_clear = self._is_all_seen
         self.deliveries: Final = (
             None
             if self.gates is None or self.folders is None
@@ -173,6 +174,12 @@ class Node:
         else:
             self.mail.hear(client, tag, command, text, now)
         self._finish(now)
+
+    def _is_all_seen(self) -> bool:
+        """Do the rows have all that Dovecots did before the start?"""
+        return (
+            self.gates is None or self.folders is None or (self.gates.is_all_looked() and self.folders.is_all_listed())
+        )
 
     def may_read(self, client: str) -> bool:
         """May more be read of this mail process now?"""

@@ -1773,8 +1773,8 @@ class MailboxGateFailed(MailboxNotice):
     LEVEL: ClassVar[Level] = Level.WARNING
     TEXT: ClassVar[str] = "Mailboxes: gate_failed {about}: the gate could not be moved, and it is tried again"
     TO_DO: ClassVar[str] = (
-        "If it stays so, mend what the reason says, or stop pyrepl here; until then the Dovecot of this node cannot"
-        " write there, and if it was the last to write there, nobody saves mail in this mailbox on the other nodes"
+        "If it stays so, mend what the reason says; until then the Dovecot of this node cannot write there. The other"
+        " nodes wait for this mailbox for some ten seconds, if its UIDs were given out here, and then go on"
     )
 
 

@@ -204,9 +204,9 @@ class MaildirStore:
         except LockBusy:
             return GateResult(is_busy=True)
         except BoxGone as error:
-            return GateResult(why=str(error), is_gone=True)
+            return GateResult(why=str(error), is_gone=True, is_shut=True)
         except (*TROUBLE, NoKeeper) as error:
-            return GateResult(why=failed(error).reason)
+            return GateResult(why=failed(error).reason, is_shut=isinstance(error, NotThere | FileNotFoundError))
 
     def _gate(self, box: OpenBox, order: GateOrder) -> GateResult:
         assert self._keeper is not None, "a store without gates"
@@ -224,7 +224,12 @@ class MaildirStore:
         was_open = box.shut_gate()
         self._keeper.shut(box.folder)
         self._closing.discard(order.box)
-        return GateResult(box.found(look), was_open=was_open)
+        try:
+            return GateResult(box.found(look), was_open=was_open)
+        except (OtherBox, FileNotFoundError):
+            raise
+        except TROUBLE as error:
+            return GateResult(why=failed(error).reason, was_open=was_open, is_shut=True)
 
     def folders(self, order: FolderOrder) -> FolderResult:
         """Which mailboxes a user has, and what is subscribed."""

@@ -390,13 +390,15 @@ class Client:
         self.say(TxEnd(user=USER, tx="x"), lambda answer: self._copied(answer, "tx"))
 
     def _copied(self, answer: Command, what: str) -> None:
-        """What COPYs have brought is as good as saved."""
+        """What COPYs have brought is as good as saved, but for what a Dovecot had expunged here already, unseen."""
         self._count(answer, what)
         if isinstance(answer, Ok) and answer.at is not None:
+            store = self.world.hosts[self.host].store
             for copy in self.world.watch.transaction(answer.at):
                 assert copy.at is not None
                 for where in touched(copy) if isinstance(copy, Copy) else ():
-                    self.books.saved[where] = copy.at
+                    if store.has_text(USER, where[1]):
+                        self.books.saved[where] = copy.at
                     self.books.copied_to[copy.at] = answer.acks or 0
 
     def _create(self, name: str) -> None:

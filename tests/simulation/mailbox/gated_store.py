@@ -59,6 +59,8 @@ class GatedStore(ModelStore):
         """Has the Dovecot that has a mailbox's lock finish at once."""
         self.freed: Callable[[str], None] = lambda box: None
         """Hears that nobody has a mailbox's lock any more."""
+        self.unreadable: set[str] = set()
+        """Mailboxes of which nothing can be told."""
         self._owners: dict[str, int] = {}
         self._touched: dict[str, set[str]] = {}
         """Mailbox that was told -> messages that a Dovecot has changed since."""
@@ -124,6 +126,8 @@ class GatedStore(ModelStore):
             unsure = FoundBox((), is_whole=False, unsure=True)
             return GateResult(unsure) if order.work is GateWork.GLANCE else GateResult(is_busy=True)
         assert self.keeper is not None
+        if box in self.unreadable and order.work is not GateWork.SHUT:
+            return GateResult(why="it cannot be read")
         if order.work is GateWork.OPEN:
             self.keeper.hear(b"open " + gate)
             if self.seen.get(box, 0) + 1 < order.uidnext:
@@ -134,6 +138,8 @@ class GatedStore(ModelStore):
         if order.work is GateWork.SHUT:
             self.shut(box.encode())
             self.keeper.hear(b"shut " + gate)
+        if box in self.unreadable:
+            return GateResult(why="it cannot be read", is_shut=True)
         return GateResult(self._found(order))
 
     def _found(self, order: GateOrder) -> FoundBox:

@@ -11,6 +11,7 @@ from pyrepl.mailbox.node import Node
 from tests.simulation.mailbox.clients import Books, Client
 from tests.simulation.mailbox.dovecot import Dovecot
 from tests.simulation.mailbox.ending import Ending
+from tests.simulation.mailbox.gated_store import GatedStore
 from tests.simulation.mailbox.roaming import Roamer
 from tests.simulation.mailbox.world import SMALL, World
 
@@ -76,6 +77,8 @@ class History:
         """The step at which a disk is lost; -1 for none."""
         self.gates = random.Random(f"gates {seed}")
         """What Dovecots do."""
+        self.lists = random.Random(f"lists {seed}")
+        self.damages = gates and not self.calm and self.lists.random() < FAILING
         self.keepers_die = gates and not self.calm and self.gates.random() < FAILING
         if not self.calm and self.disks.random() < DISKS and not self.keepers_die:
             # What named a UID on a disk that is lost, nobody knows when a gate fails.
@@ -143,6 +146,8 @@ class History:
     def _happen(self) -> None:
         if self.rotten and self.rots.random() < 0.05:
             self._rot()
+        if self.damages and self.lists.random() < 0.03:
+            self._damage()
         if self.renews and self.renewals.random() < 0.02:
             self.renewals.choice(self.actors).renew(self.renewals)
         if not self.calm and self.rng.random() < 0.04:
@@ -259,6 +264,20 @@ class History:
             self.world.seen["rotten"] += 1
             host.store.damaged.add(self.rots.choice(found))
 
+    def _damage(self) -> None:
+        """A list cannot be read any more, or is mended."""
+        store = self._gated(self.lists.choice(self.world.members.keepers))
+        if store.unreadable:
+            store.unreadable.clear()
+        elif store.boxes:
+            self.world.seen["unreadable"] += 1
+            store.unreadable.add(self.lists.choice(sorted(store.boxes)))
+
+    def _gated(self, host: str) -> GatedStore:
+        store = self.world.hosts[host].store
+        assert isinstance(store, GatedStore)
+        return store
+
     def _race(self) -> None:
         """Two change one message under a condition at the same time."""
         client = self.rng.choice(self.actors)
@@ -333,8 +352,9 @@ class History:
         for client in self.clients.values():
             client.reset()
             self._hang_up(client)
-        for dovecot in self.dovecots.values():
+        for name, dovecot in self.dovecots.items():
             dovecot.stop()
+            self._gated(name).unreadable.clear()
         if self.rotten:
             self.world.call(self.rotten, lambda node, now: node.scrubbing.begin())
         until = self.world.now + QUIET_S

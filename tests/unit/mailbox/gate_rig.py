@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from pyrepl.mailbox.boxes import view
 from pyrepl.mailbox.compare import Found, FoundBox, Text
+from pyrepl.mailbox.folders import FolderResult, FoundFolder, FoundFolders
 from pyrepl.mailbox.gate_states import GateOrder, GateResult, GateState, GateWork, Seen
 from pyrepl.mailbox.gates import Gates
 from pyrepl.mailbox.mastering import MasteringOptions
@@ -53,6 +55,7 @@ class Rig:
     def restart(self) -> None:
         self.node = Node("a", self.members, self.rows, self.now, self.options)
         self.orders.clear()
+        self.list_folders()
 
     @property
     def gates(self) -> Gates:
@@ -75,6 +78,15 @@ class Rig:
         self.orders += orders
         core.sends()
         return orders
+
+    def list_folders(self) -> None:
+        """They are as the rows say."""
+        assert self.node.folders is not None
+        for order in self.node.folders.orders((), self.now):
+            shown = view(self.rows, order.user).items()
+            there = tuple(FoundFolder(name, guid) for guid, (name, _) in shown)
+            names = frozenset(name for _, (name, is_subscribed) in shown if is_subscribed)
+            self.node.folders.done(order, FolderResult(FoundFolders(there, names)), self.now)
 
     def run(self, seconds: float) -> None:
         for _ in range(int(seconds * 10)):

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from pyrepl.mailbox.boxes import view
+from pyrepl.mailbox.compare import FoundBox
 from pyrepl.mailbox.core import Core
 from pyrepl.mailbox.excluded import Excluded
 from pyrepl.mailbox.folders import LOOK_AGAIN_S, RETRY_S, FolderOrder, FolderResult, Folders, FoundFolder, FoundFolders
-from pyrepl.mailbox.gate_states import GateState
+from pyrepl.mailbox.gate_states import GateResult, GateState
 from pyrepl.mailbox.maildir.layout import LAYOUTS
 from pyrepl.mailbox.members import Member, Members
 from pyrepl.mailbox.node import Node, NodeOptions
@@ -272,6 +273,21 @@ def test_mail_in_a_deleted_mailbox_is_compared() -> None:
     assert rig.see(FoundFolder("Work", WORK, 7, has_mail=True)) == [] and gates.state(WORK) is GateState.LOOSE
     rig.see(FoundFolder("Work", WORK, 7))
     assert rig.works() == [RemoveBox("alice", WORK)], "an empty one goes"
+
+
+def test_masterships_wait_for_mail_in_a_mailbox_that_was_deleted_before_the_start() -> None:
+    """A Dovecot gave it UIDs that nobody else knows."""
+    rig = Rig()
+    rig.core.do([Delete(user="alice", box=Box(WORK, True), known=rig.core.journal.vector())])
+    rig.node = Node("a", Members((Member("a"),)), rig.rows, rig.now, NodeOptions(expunge_guard=GUARD))
+    gates = rig.node.gates
+    assert gates is not None and not rig.folders.is_all_listed() and not rig.node.mastering.may_clear()
+    rig.see(FoundFolder("Work", WORK, 7, has_mail=True))
+    assert rig.folders.is_all_listed() and not rig.node.mastering.may_clear()
+    gates.tick(rig.now)
+    for order in gates.orders((), rig.now):
+        gates.done(order, GateResult(FoundBox(())), rig.now)
+    assert rig.node.mastering.may_clear()
 
 
 def test_folders_are_listed_again_when_one_that_was_to_go_holds_mail() -> None:

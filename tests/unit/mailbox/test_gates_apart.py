@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from pyrepl.mailbox import early_locks
 from pyrepl.mailbox.compare import FoundBox
+from pyrepl.mailbox.gate_parting import PATIENCE_S
 from pyrepl.mailbox.gate_states import GateState, GateWork, Seen
-from pyrepl.mailbox.gates import CLIENT, ENTER_S, PATIENCE_S, RETRY_S
+from pyrepl.mailbox.gates import CLIENT, ENTER_S, RETRY_S
 from pyrepl.mailbox.store import RaiseNext
 from pyrepl.mailbox.verbs import Renumber, Save
 from pyrepl.mailbox.words import APART, Dot, Token

@@ -80,3 +80,18 @@ def test_a_mailbox_without_a_folder_is_looked_for_later_and_nothing_is_told(seen
     rig.now += GONE_S
     rig.settle()
     assert rig.state() is (GateState.SHUT if seen is RELEASED else GateState.OPEN)
+
+
+def test_one_that_goes_while_it_is_being_shut_is_looked_for_again_before_anybody_is_let_in() -> None:
+    """Nobody knows which was first, that it was taken or that it went."""
+    rig = Rig()
+    rig.gates.allow(GUID, rig.now)
+    [order] = rig.gates.orders((), rig.now)
+    assert order.work is GateWork.SHUT
+    rig.gates.seen(GUID, RELEASED, rig.now)
+    rig.gates.done(order, GateResult(mail()), rig.now)
+    assert rig.state() is GateState.SHUTTING and LOST not in rig.notices
+    [again] = rig.round(GateResult(mail(1), was_open=True))
+    assert again.work is GateWork.SHUT and not again.may_list and rig.notices.count(LOST) == 1
+    rig.settle()
+    assert rig.state() is GateState.SHUT and rig.messages() == {1: "G1"}

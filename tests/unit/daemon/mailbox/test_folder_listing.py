@@ -480,3 +480,15 @@ def test_a_mailbox_whose_name_is_taken_keeps_its_gate() -> None:
     folder = HOME + b"/.INBOX (33333333)"
     assert is_kept(rig, folder) and rig.told.gates[folder] is False and folder in rig.told.followed
     assert is_kept(rig, HOME) and rig.told.gates[HOME] is False
+
+
+def test_a_gate_is_shut_though_the_list_behind_it_cannot_be_read() -> None:
+    rig = Rig()
+    rig.open(WORK_ID)
+    rig.disk.append(HOME + b"/.Work/dovecot-uidlist", b"0 :no line\n")
+    looked = rig.store.gate(GateOrder(GateWork.LOOK, USER, WORK_ID))
+    assert "dovecot-uidlist" in looked.why and not looked.is_shut
+    shut = rig.store.gate(GateOrder(GateWork.SHUT, USER, WORK_ID))
+    assert "dovecot-uidlist" in shut.why and shut.is_shut and rig.disk.stat(HOME + b"/.Work" + LOCK)
+    rig.disk.rename(HOME, b"/mail/away")
+    assert rig.store.gate(GateOrder(GateWork.SHUT, USER, WORK_ID)).is_shut, "there is nothing that could be shut"
