@@ -402,8 +402,9 @@ class Mastering:
         )
 
     def _renew(self, lost: Lost, now: float) -> None:
-        """A new epoch, behind all that was granted in this one: until it is elected, the root has no lease."""
-        if now >= self._renewed_at + self.options.root.lease_s:
+        """A new epoch, behind all that was granted in this one: until it is elected, the root has no lease. Before the
+        root is ready nobody can have the mailbox, and a new epoch would let all wait anew."""
+        if self.tracker.is_ready and now >= self._renewed_at + self.options.root.lease_s:
             self._renewed_at = now
             self.core.note("mastership_lost", self._called(lost.box))
             self.root.renew(now)

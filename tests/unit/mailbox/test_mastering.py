@@ -8,7 +8,7 @@ from pyrepl.mailbox.journal_ops import by_guid
 from pyrepl.mailbox.store import Stored
 from pyrepl.mailbox.tracker import ASK_AGAIN_S
 from pyrepl.mailbox.uids import MASTER
-from pyrepl.mailbox.verbs import Give, Save, Take
+from pyrepl.mailbox.verbs import Give, RootClear, Save, Take
 from pyrepl.mailbox.words import Box, Dot, Token
 from tests.scenario.mailbox.cluster import ready, save
 
@@ -228,3 +228,18 @@ def test_a_restart_does_not_forget_what_a_give_had_to_wait_for() -> None:
     cluster.settle()
     cluster.run(1.5)
     assert "b>m2 2 OK uid=2" in cluster.said()
+
+
+def test_a_root_that_lacks_what_a_member_had_begins_after_a_while_whoever_waits() -> None:
+    """A text of it may be nowhere until somebody has the mailbox."""
+    cluster = ready()
+    cluster.nodes["b"].mastering.may_clear = lambda: False
+    cluster.say("m2>b 1 LOCK alice INBOX")
+    cluster.say("m1>a 1 LOCK alice INBOX")
+    root = cluster.nodes["a"].mastering
+    root.root.renew(cluster.now)
+    cluster.say("m2>b 2 UNLOCK alice INBOX")
+    cluster.nodes["a"].hear("b", "*", RootClear(epoch=2, node="b", held=(Dot("b", 77),)), "", cluster.now)
+    cluster.run(30.0)
+    assert root.root.epoch == 2 and root.tracker.is_ready, "an epoch that is begun anew would have all wait anew"
+    assert [line for line in cluster.said() if line.startswith("a>m1 1 OK uid=")]
