@@ -47,9 +47,11 @@ class MaildirsPlace:
 
     def __init__(self, files: Files, pattern: str, owner: int | None = None) -> None:
         """`owner`: the uid that must own users' folders; None for this process's. Raises ValueError for a pattern that
-        is not absolute or names no user."""
+        is not absolute, names no user or has another %."""
         if not pattern.startswith("/") or not ("%u" in pattern or "%n" in pattern):
             raise ValueError(f"{pattern!r} is no absolute path with %u, or %n and %d, for the user")
+        if unknown := re.findall("%(?![und]).?", pattern):
+            raise ValueError(f"{pattern!r} has {unknown[0]}, which says nothing here: only %u, %n and %d do")
         self._files: Final = files
         self._pattern: Final = pattern
         self._owner: Final = os.geteuid() if owner is None else owner

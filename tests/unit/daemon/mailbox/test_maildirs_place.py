@@ -35,6 +35,12 @@ def test_patterns_that_name_no_user(disk: ModelDisk, pattern: str) -> None:
         MaildirsPlace(disk, pattern, OWNER)
 
 
+@pytest.mark.parametrize(("pattern", "unknown"), [("/var/%Lu/%n", "%L"), ("/var/%n/%", "%"), ("/var/%%/%n", "%%")])
+def test_patterns_with_variables_that_only_dovecot_has(disk: ModelDisk, pattern: str, unknown: str) -> None:
+    with pytest.raises(ValueError, match=f"has {unknown}, which says nothing here"):
+        MaildirsPlace(disk, pattern, OWNER)
+
+
 @pytest.mark.parametrize(
     "user", ["alice", "@example.org", "alice@..", "alice@a/b", "..@a", "%u@a", ".a@b", "a@.pyrepl"]
 )
