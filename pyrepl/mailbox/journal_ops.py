@@ -13,7 +13,8 @@ from pyrepl.mailbox.causal import Causal
 from pyrepl.mailbox.modseqs import modseq_after
 from pyrepl.mailbox.rows import BoxRow, Rows
 from pyrepl.mailbox.sayable import UnsayableOp, why_unsayable
-from pyrepl.mailbox.verbs import Op
+from pyrepl.mailbox.uids import next_uidvalidity
+from pyrepl.mailbox.verbs import Create, Op
 from pyrepl.mailbox.words import Box, Dot, Stamp, Vector
 
 AnyOp = TypeVar("AnyOp", bound=Op)
@@ -103,6 +104,17 @@ class Journal:
             if dot.seq > max(self.causal.held.get(dot.origin, 0), self.ahead.get(dot.origin, 0)):
                 self.ahead[dot.origin] = dot.seq
                 self.rows.put_ahead(dot)
+
+    def creation(self, user: str, name: str, unix_s: int) -> Create:
+        """The op that makes a mailbox at this Unix time."""
+        newest = max((box.uidvalidity for box in self.rows.boxes(user)), default=0)
+        return Create(
+            user=user,
+            box=Box(name),
+            id=self.new_box_guid(user, name),
+            uidvalidity=next_uidvalidity(newest, unix_s),
+            stamp=self.next_stamp(user),
+        )
 
     def new_box_guid(self, user: str, name: str) -> str:
         """A mailbox's GUID: no two ops have one dot, so no two mailboxes have one GUID."""

@@ -27,7 +27,7 @@ from pyrepl.mailbox.portions import portions
 from pyrepl.mailbox.rows import BoxRow, MessageRow
 from pyrepl.mailbox.saving import Saving
 from pyrepl.mailbox.sayable import why_unsayable
-from pyrepl.mailbox.uids import WHY_NO_UID, next_uidvalidity
+from pyrepl.mailbox.uids import WHY_NO_UID
 from pyrepl.mailbox.verbs import (
     Check,
     Command,
@@ -353,15 +353,9 @@ class MailSide:
         if why:
             self.core.reply(client, tag, No(reason=Reason.DENIED, why=why))
             return
-        boxes = self.core.rows.boxes(create.user)
-        newest = max((box.uidvalidity for box in boxes), default=0)
-        op = Create(
-            user=create.user,
-            box=create.box,
-            id=create.id or self.core.journal.new_box_guid(create.user, create.box.text),
-            uidvalidity=create.uidvalidity or next_uidvalidity(newest, int(self._unix_s + now)),
-            stamp=self.core.journal.next_stamp(create.user),
-        )
+        op = self.core.journal.creation(create.user, create.box.text, int(self._unix_s + now))
+        own = {"id": create.id, "uidvalidity": create.uidvalidity}
+        op = op.replaced(**{name: value for name, value in own.items() if value})
         [made] = self.core.do([op], tag=self.saving.acks.ask_tag(tag))
         self.saving.acks.wait(client, tag, made.at, Ok(at=made.at), now)
 

@@ -17,7 +17,6 @@ from pyrepl.mailbox.boxes import is_visible
 from pyrepl.mailbox.core import NO_TOKEN, Core
 from pyrepl.mailbox.rows import BoxRow, MessageRow
 from pyrepl.mailbox.saving import Saving
-from pyrepl.mailbox.uids import next_uidvalidity
 from pyrepl.mailbox.uniting import WHY_NOT_WHOLE, copies, is_whole, stores
 from pyrepl.mailbox.verbs import Create, Delete, Op, Subscribe
 from pyrepl.mailbox.words import APART, Box, Stamp, Token
@@ -56,22 +55,12 @@ class Renewing:
             return No(reason=Reason.NOBOX)
         if not is_whole(self._core, box):
             return No(reason=Reason.FAILED, why=WHY_NOT_WHOLE)
-        create, rows = self._create(box, now), list(self._core.rows.messages(old))
+        create = self._core.journal.creation(box.user, box.name, int(self._unix_s + now))
+        rows = list(self._core.rows.messages(old))
         done = self._core.do(self._ops(box, create, rows), tag=self._saving.acks.ask_tag(tag))
         self._saving.order(create.id).passed(len(rows))
         self._saving.acks.wait(client, tag, done[-1].at, Ok(at=done[-1].at), now)
         return None
-
-    def _create(self, box: BoxRow, now: float) -> Create:
-        user, journal = box.user, self._core.journal
-        newest = max(each.uidvalidity for each in self._core.rows.boxes(user))
-        return Create(
-            user=user,
-            box=Box(box.name),
-            id=journal.new_box_guid(user, box.name),
-            uidvalidity=next_uidvalidity(newest, int(self._unix_s + now)),
-            stamp=journal.next_stamp(user),
-        )
 
     def _ops(self, box: BoxRow, create: Create, rows: list[MessageRow]) -> list[Op]:
         """The transaction. Nobody has had the mastership of the new mailbox: whoever gets it has a higher token."""
