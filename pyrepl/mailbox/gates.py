@@ -118,6 +118,7 @@ class Gates:
                 if is_visible(core.rows, box):
                     self._add(box.guid)
                     self._unlooked.add(box.guid)
+        mastering.tracker.unlooked = self._unlooked
 
     def is_all_looked(self) -> bool:
         """Do the rows have all that Dovecots did before the start, in mailboxes that are known?"""
@@ -290,6 +291,7 @@ class Gates:
             self._count_wait(gate, now)
         if gate.state is GateState.SHUT:
             self._unlooked.discard(gate.box)
+            self._mastering.tracker.looked(gate.box)
             self._over.add(gate.box)
             is_unlisted = result.found is not None and result.found.unlisted > 0
             gate.has_changed = is_unlisted or gate.news > gate.asked_news

@@ -8,6 +8,7 @@ node that a TAKE passes turns its hint to who wants the mailbox (path reversal o
 
 from __future__ import annotations
 
+from collections.abc import Container
 from typing import Final, NamedTuple, final
 
 from pyrepl.mailbox.answers import Reason
@@ -51,6 +52,8 @@ class Tracker:
         self.is_apart = False
         self.stays_master_apart = False
         """Apart, what was ours stays ours: the others have no majority without us."""
+        self.unlooked: Container[str] = ()
+        """Mailboxes in which UIDs may have been given out here that nobody knows: apart, no more are meanwhile."""
         self.boxes: Final[dict[str, Mastership]] = {}
         self._busy: Final[dict[str, Mastership]] = {}
         self.up: Final[set[str]] = set()
@@ -85,7 +88,7 @@ class Tracker:
         mine = self.boxes[box]
         if mine.phase is Phase.HELD and not mine.takes:
             return mine.token
-        return self._apart_token(mine) if self.is_apart and self.options.accept else None
+        return self._apart_token(mine) if self._may_part(mine) else None
 
     def stands(self, box: str, token: Token) -> bool:
         """May UIDs that follow what the rows show now be given out under a token that was granted before? Not when
@@ -93,7 +96,7 @@ class Tracker:
         mine = self.boxes[box]
         if mine.is_ours:
             return token == mine.token
-        return self.is_apart and self.options.accept and token == self._apart_token(mine)
+        return self._may_part(mine) and token == self._apart_token(mine)
 
     # LOCK, UNLOCK, TAKE, GIVE
 
@@ -107,7 +110,7 @@ class Tracker:
             return
         if mine.phase is Phase.HELD:
             mine.grant(lock, mine.token)
-        elif self.is_apart and self.options.accept:
+        elif self._may_part(mine):
             mine.grant(lock, self._apart_token(mine))
         elif mine.phase is Phase.ELSEWHERE:
             self._want(mine, now)
@@ -215,9 +218,15 @@ class Tracker:
         """The others may go on without us; whether we do as well is a matter of `mailbox-apart`."""
         self.is_apart = is_apart
         self.stays_master_apart = stays_master
-        if is_apart and self.options.accept:
-            for mine in self.boxes.values():
+        for mine in self.boxes.values() if is_apart else ():
+            if self._may_part(mine):
                 mine.grant_waiting(self._apart_token(mine))
+
+    def looked(self, box: str) -> None:
+        """A mailbox is none of the `unlooked` any more."""
+        mine = self.boxes.get(box)
+        if mine is not None and self._may_part(mine):
+            mine.grant_waiting(self._apart_token(mine))
 
     def link(self, peer: str, is_up: bool, now: float) -> None:
         """A member can be reached, or cannot: what was asked of it is asked again."""
@@ -265,6 +274,9 @@ class Tracker:
         """The mailbox; something comes to it, so it may be busy."""
         mine = self._busy[box] = self.boxes[box]
         return mine
+
+    def _may_part(self, mine: Mastership) -> bool:
+        return self.is_apart and self.options.accept and mine.box not in self.unlooked
 
     def _apart_token(self, mine: Mastership) -> Token:
         is_still_master = mine.phase is Phase.APART and self.stays_master_apart

@@ -22,6 +22,19 @@ def test_what_dovecot_did_without_us_counts_as_apart() -> None:
     assert save.token is not None and save.token.term == APART
 
 
+def test_before_the_first_look_nobody_here_gets_uids_that_a_dovecot_may_have_given_out_apart() -> None:
+    rig = Rig("abc", is_root=False)
+    rig.found = mail(100_001)
+    rig.restart()
+    tracker = rig.node.mastering.tracker
+    while not tracker.is_apart:
+        rig.now += 0.1
+        rig.node.tick(rig.now)
+    assert tracker.token_now(GUID) is None
+    rig.settle()
+    assert tracker.token_now(GUID) is not None and rig.messages() == {100_001: "G100001"}
+
+
 def test_without_a_majority_it_opens_far_above_what_others_give_out() -> None:
     rig = Rig("abc", is_root=False)
     rig.run(20)

@@ -276,3 +276,19 @@ def test_s3_the_tracker_knows_neither_who_sends_nor_who_receives() -> None:
     names = {name for module in (tracker_module, mastership) for name in vars(module)}
     assert {"Tracker", "Mastership", "AskFor"} <= names
     assert not {"Core", "Saving", "Resync", "PeerLink", "MailConn", "Rows", "Send", "Reply"} & names
+
+
+def test_apart_nobody_gets_a_mailbox_in_which_unknown_uids_may_be_until_they_are_known() -> None:
+    mine, unlooked = tracker(), {"box"}
+    mine.unlooked = unlooked
+    mine.lease(False, 0.0)
+    mine.lock("box", "m1", 0.0)
+    mine.apart(True, stays_master=False)
+    mine.lock("box", "m2", 0.0)
+    assert not any(isinstance(event, Granted) for event in mine.events()) and mine.token_now("box") is None
+    unlooked.clear()
+    mine.looked("box")
+    mine.looked("another")
+    granted = [event for event in mine.events() if isinstance(event, Granted)]
+    assert [(event.lock, event.token) for event in granted] == [("m1", Token(4, APART)), ("m2", Token(4, APART))]
+    assert mine.stands("box", Token(4, APART))
