@@ -4,18 +4,20 @@ On the compiled form all tests are run. A second run as the modules are written 
 compiled is at work, and nothing elsewhere: what is the same Python in both runs says the same twice. So a file is left
 out that imports no such module, whatever it imports by way of others, and starts no process, which might.
 
-Of the tests with processes there are the chains with real servers, in which a node stands between new ones and others,
-and those in FOLDERS; not the faults and the other conversations, whose servers are slower without saying anything else.
-Of the metrics there are the tests in SCAN alone, which compare what is compiled there line by line with a JSON reader:
-whatever starts Spark is run once. Commands are compared with a real server group by group once, and in MIXED, where all
-groups are, twice: what computes their answers has unit tests on both forms. Of the tests of the house there are those
-that ask which form there is, and what a start loads; the others say the same of both forms.
+Of the daemon's modules, which run around sockets and disks what is tested on both forms without them, there are those
+that are compiled themselves. Of the tests with processes there are the chains with real servers, in which a node stands
+between new ones and others, and those in FOLDERS; not the faults and the other conversations, whose servers are slower
+without saying anything else. Of the metrics there are the tests in SCAN alone, which compare what is compiled there
+line by line with a JSON reader: whatever starts Spark is run once. Commands are compared with a real server group by
+group once, and in MIXED, where all groups are, twice: what computes their answers has unit tests on both forms. Of the
+tests of the house there are those that ask which form there is, and what a start loads; the others say the same of both
+forms.
 """
 
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -33,6 +35,7 @@ METRICS: Final = (
     "tests/unit/cli/metrics/",
     "tests/property/test_metrics_",
 )
+DAEMON: Final = "tests/unit/daemon/"
 SCAN: Final = tuple(f"tests/unit/metrics/test_{name}.py" for name in ("scan", "quicklines", "part"))
 
 DOORS: Final = frozenset({"subprocess", "importlib", "pkgutil", "runpy"})
@@ -85,7 +88,16 @@ def says_more_on_the_pure_form(module: str, imports: Imports, compiled: frozense
     return bool(reached & compiled) or any(imports.named(name) & DOORS for name in helpers)
 
 
-def _is_run_once(path: str) -> bool:
+def _own(kernel: str) -> str:
+    """The file of a module's own tests."""
+    *rooms, name = kernel.split(".")[1:]
+    return "/".join(("tests/unit", *rooms, f"test_{name}.py"))
+
+
+def _is_run_once(path: str, own: Collection[str]) -> bool:
+    """`own`: the own tests of compiled modules."""
+    if path.startswith(DAEMON):
+        return path not in own
     return (path.startswith(METRICS) and path not in SCAN) or (path.startswith(COMPARED) and path not in MIXED)
 
 
@@ -93,11 +105,12 @@ def chosen() -> list[str]:
     """The files of tests, as paths from the root."""
     imports, compiled = Imports(python("pyrepl", "cli", "bench", "tests")), kernels()
     tests = [path for path in python("tests") if path.name.startswith("test_")]
+    own = frozenset(map(_own, compiled))
     wanted = [path for path in tests if shown(path).startswith((*FOLDERS, *HOUSE, *CHAINS))]
     return [
         shown(path)
         for path in wanted
-        if not _is_run_once(shown(path)) and says_more_on_the_pure_form(module_of(path), imports, compiled)
+        if not _is_run_once(shown(path), own) and says_more_on_the_pure_form(module_of(path), imports, compiled)
     ]
 
 

@@ -29,6 +29,7 @@ def test_every_compiled_module_has_its_own_tests_there(chosen: set[str]) -> None
         ("tests/property/test_differential_mixed.py", "a helper looks for commands by name"),
         ("tests/unit/cli/test_commands.py", "it starts nodes"),
         ("tests/interop/test_chain.py", "a node between real servers"),
+        ("tests/unit/daemon/clients/test_poller.py", "it is compiled itself"),
         ("tests/house/test_kernels.py", "it asks which form there is"),
     ],
 )
@@ -45,6 +46,7 @@ def test_what_is_run_twice(chosen: set[str], name: str, why: str) -> None:
         ("tests/property/test_differential_zsets.py", "the mixed ones have these commands too"),
         ("tests/interop/test_matrix.py", "the chains say it of real servers"),
         ("tests/property/test_metrics_growth.py", "what is compiled there has tests of its own"),
+        ("tests/unit/daemon/mailbox/test_conns.py", "what it runs is tested without a daemon"),
         ("tests/fault/test_storm.py", "a node is slower, and no more is said"),
     ],
 )

@@ -86,7 +86,7 @@ def rows(tables: Path) -> tuple[list[str], list[Row]]:
 
 
 @given(HISTORIES, st.sampled_from([0, MERGE_BYTES]))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 def test_batch_equals_streaming(history: list[tuple[str, Any]], last: int) -> None:
     with tempfile.TemporaryDirectory() as folder:
         logs = Growing(Path(folder) / "logs")
@@ -104,7 +104,7 @@ def test_batch_equals_streaming(history: list[tuple[str, Any]], last: int) -> No
 
 
 @given(st.lists(st.one_of(GROWS, GROWS, ROTATES), min_size=2, max_size=5), st.sampled_from([0, MERGE_BYTES]))
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=6, deadline=None)
 def test_answers_that_go_on_from_those_before_are_those_of_the_whole(
     history: list[tuple[str, Any]], merge_bytes: int
 ) -> None:
@@ -112,7 +112,7 @@ def test_answers_that_go_on_from_those_before_are_those_of_the_whole(
 
 
 @given(st.data(), st.sampled_from(TEXT), st.sampled_from([0, MERGE_BYTES]))
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=6, deadline=None)
 def test_so_are_those_of_text_logs_whose_stories_go_on(data: st.DataObject, source: Path, merge_bytes: int) -> None:
     names = st.sampled_from(sorted(path.name for path in source.iterdir()))
     grows, rotates = st.tuples(names, st.integers(1, 9000)), st.tuples(st.just("rotate"), names)

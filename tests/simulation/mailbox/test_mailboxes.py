@@ -12,8 +12,8 @@ from tests.simulation.mailbox.history import run, run_either
 BLOCKS = 100
 IN_A_BLOCK = 20
 """2,000 histories in all, in parts that several processes can share."""
-STEPS_OF_EACH = 100
-"""A third of what those of `make simulate` have: these take a minute on two cores."""
+STEPS_OF_EACH = 50
+"""A sixth of what those of `make simulate` have: these take a minute on two cores."""
 FOUND = (
     1000333,
     1000682,
