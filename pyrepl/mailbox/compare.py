@@ -111,7 +111,7 @@ def difference(
     changes: dict[Change, list[str]] = {}
     for each in there.values():
         row = known.get(each.guid)
-        if row is not None and row not in again:
+        if row is not None and not UNPLACED < row.uid < each.uid:
             doubt = doubts.get(each.guid, NO_CHANGE)
             added, removed = without(change(row.set_flags(), each.flags, found.keywords), doubt)
             if added or removed:

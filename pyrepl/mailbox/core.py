@@ -22,13 +22,13 @@ from pyrepl.mailbox.doubts import Doubts
 from pyrepl.mailbox.journal_ops import Journal, by_guid
 from pyrepl.mailbox.merging import NO_TEXT, Crossed, Effects, Merger, Text, Texts
 from pyrepl.mailbox.peers import Missing, Peer
+from pyrepl.mailbox.pending_works import PendingWorks
 from pyrepl.mailbox.recovery import moved, works_at_start
 from pyrepl.mailbox.rows import UNPLACED, BoxRow, MessageRow, Rows
 from pyrepl.mailbox.sayable import sayable
 from pyrepl.mailbox.sending import Counted, Notice, Reply, Send
 from pyrepl.mailbox.store import (
     NAMING,
-    REMOVALS,
     AddMessage,
     Ended,
     MakeBox,
@@ -37,7 +37,6 @@ from pyrepl.mailbox.store import (
     Outcome,
     RaiseNext,
     RemoveBox,
-    RemoveMessage,
     SetFlags,
     StoredBox,
     Work,
@@ -95,7 +94,7 @@ class Core:
         """Origin of a STORE that came behind changes numbered higher, and what it was about."""
         self.relisted: Final[set[str]] = set()
         """Users of whom mailboxes came or have other names, until somebody has looked whether two have one."""
-        self._works: list[Work] = []
+        self._works: Final = PendingWorks()
         self._sends: list[Send] = []
         self._replies: list[Reply] = []
         self._notices: list[Notice] = []
@@ -138,11 +137,7 @@ class Core:
 
     def works(self) -> list[Work]:
         """What is to be done before the commit."""
-        if not self._works:
-            return []
-        out: list[Work] = [work for work in self._works if not isinstance(work, REMOVALS)]
-        self._works = [work for work in self._works if isinstance(work, REMOVALS)]
-        return out
+        return self._works.keep()
 
     def ended(self, ended: Sequence[Ended]) -> None:
         """How works ended; none has failed. A message whose UID somebody else gave out meanwhile gets another one."""
@@ -205,10 +200,10 @@ class Core:
         if missing is None or row is None:
             self.let_go(text)
         elif missing.is_damaged:
-            self._works.append(MendMessage(missing.user, box, guid, row.size, text))
+            self._works.add(MendMessage(missing.user, box, guid, row.size, text))
         else:
             what = (guid, row.uid, row.set_flags(), row.received, row.size, text, row.dots[0])
-            self._works.append(AddMessage(missing.user, box, *what))
+            self._works.add(AddMessage(missing.user, box, *what))
 
     def not_missing(self, box: str, guid: str) -> Missing | None:
         """The text of a message need not be fetched any more; what was to be fetched, None for nothing."""
@@ -219,9 +214,8 @@ class Core:
 
     def removals(self) -> list[Work]:
         """What is to be done after the commit."""
-        out, self._works = self._works, []
         self.merger.going.clear()
-        return out
+        return self._works.take_away()
 
     def recover(self, stored: dict[str, dict[str, StoredBox]]) -> None:
         """What the store has, by user and GUID, when the node starts: a crash may have come between store and rows. A
@@ -313,11 +307,7 @@ class Core:
         if known is not None and are_two(known.sums, save.sum):
             # What came for that one was not put there, as this one was.
             self.damaged(save.user, box, guid, "another mail has its GUID")
-        self._works = [
-            work
-            for work in self._works
-            if not isinstance(work, AddMessage) or (work.box, work.guid) != (made.box.text, made.guid)
-        ]
+        self._works.was_added(made.box.text, made.guid)
         self.drain()
 
     def adopt_flags(self, stores: list[Store]) -> None:
@@ -328,8 +318,7 @@ class Core:
         """
         before = len(self._works)
         self._do_all(stores, "", UNTAGGED)
-        assert all(isinstance(work, SetFlags) for work in self._works[before:])
-        del self._works[before:]
+        self._works.forget_flags(before)
         self.drain()
 
     def _do_all(self, ops: list[AnyOp], text: str, tag: str) -> list[AnyOp]:
@@ -490,18 +479,12 @@ class Core:
         self._behind.extend(effects.behind)
 
     def _add_works(self, works: list[Work]) -> None:
-        """What comes back is not taken away any more."""
         for work in works:
             if isinstance(work, NAMING):
                 self.relisted.add(work.user)
-            if isinstance(work, MakeBox):
-                self._works = [w for w in self._works if w != RemoveBox(work.user, work.box)]
-            elif isinstance(work, AddMessage):
-                gone = RemoveMessage(work.user, work.box, work.guid)
-                self._works = [w for w in self._works if w != gone]
             elif isinstance(work, MoveMessage) and work.uid != UNPLACED:
                 self.count(Counted.RENUMBERED)
-            self._works.append(work)
+            self._works.add(work)
 
     def _answer_told(self, at: Dot) -> None:
         """It is applied, or what it did is here otherwise."""

@@ -48,7 +48,7 @@ from pyrepl.mailbox.verbs import (
     Unlock,
     Unsubscribe,
 )
-from pyrepl.mailbox.words import WHY_HIDDEN, Box, Token, Uids, count, is_hidden, ranges, walk
+from pyrepl.mailbox.words import WHY_HIDDEN, Box, Token, Uids, count, is_among, is_hidden, ranges, walk
 
 MOST_IN_TX: Final = 1000
 """Commands of one transaction."""
@@ -277,7 +277,7 @@ class MailSide:
         """The messages that are named, by UID; an EXPUNGE that states GUIDs means these, whatever UID they have now."""
         rows = self.core.rows
         if not guids and count(uids) > MOST_LOOKED_UP:
-            return [row for row in rows.messages(box.guid) if any(first <= row.uid <= last for first, last in uids)]
+            return [row for row in rows.messages(box.guid) if is_among(row.uid, uids)]
         found = [rows.message(box.guid, guid) for guid in guids]
         if not guids:
             found = [rows.message_at(box.guid, uid) for uid in walk(uids, MOST_LOOKED_UP)]

@@ -13,7 +13,9 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from bisect import bisect_right
 from collections.abc import Callable, Iterable
+from operator import itemgetter
 from typing import Any, Final, NamedTuple, TypeAlias
 from urllib.parse import quote, unquote_to_bytes
 
@@ -315,6 +317,12 @@ def listed(parse: Callable[[str], Any]) -> Callable[[str], tuple[Any, ...]]:
 def count(uids: Uids) -> int:
     """How many UIDs the ranges hold, without walking them."""
     return sum(last - first + 1 for first, last in uids)
+
+
+def is_among(uid: int, uids: Uids) -> bool:
+    """Is a UID in one of the ranges, however many they are?"""
+    place = bisect_right(uids, uid, key=itemgetter(0))
+    return place > 0 and uid <= uids[place - 1][1]
 
 
 def walk(uids: Uids, most: int) -> list[int]:

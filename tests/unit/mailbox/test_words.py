@@ -17,6 +17,7 @@ from pyrepl.mailbox.words import (
     box_name,
     count,
     escape,
+    is_among,
     number,
     parse_box,
     parse_dot,
@@ -155,3 +156,8 @@ def test_sums() -> None:
     for word in ("9A3C01FF", "1", "0x123456"):
         with pytest.raises(PeerError):
             parse_sum(word)
+
+
+@pytest.mark.parametrize(("uid", "is_in"), [(0, False), (1, True), (2, False), (5, True), (9, True), (10, False)])
+def test_a_uid_among_ranges(uid: int, is_in: bool) -> None:
+    assert is_among(uid, ((1, 1), (4, 9))) == is_in and not is_among(uid, ())
