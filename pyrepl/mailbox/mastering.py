@@ -21,6 +21,7 @@ from pyrepl.mailbox.mastership import (
     Overdue,
     Refused,
     StaleGive,
+    StillUsed,
     TrackerEvent,
     Want,
 )
@@ -32,7 +33,7 @@ from pyrepl.mailbox.sending import Counted
 from pyrepl.mailbox.tracker import ASK_AGAIN_S, Tracker, TrackerOptions
 from pyrepl.mailbox.tracker_states import Phase
 from pyrepl.mailbox.uids import MASTER, NO_UID, SHORT_UID, UidBlocks
-from pyrepl.mailbox.verbs import Command, Give, RootClear, RootSet, Take
+from pyrepl.mailbox.verbs import Command, Give, InUse, RootClear, RootSet, Take
 from pyrepl.mailbox.words import APART, Token, node_of
 
 GIVE: Final = "g"
@@ -193,6 +194,10 @@ class Mastering:
             self._hear_take(command, now)
         elif isinstance(command, Give):
             self._hear_give(peer, tag, command, now)
+        elif isinstance(command, InUse):
+            box = self._of(command)
+            if box is not None and self.tracker.knows(box.guid):
+                self.tracker.in_use(box.guid, command.token, now)
         else:
             if isinstance(command, RootSet) and command.root == peer:
                 self._told_clear = -1
@@ -232,7 +237,7 @@ class Mastering:
         else:
             self.core.send(peer, Ok(token=give.token), tag)
 
-    def _of(self, command: Take | Give) -> BoxRow | None:
+    def _of(self, command: Take | Give | InUse) -> BoxRow | None:
         """The mailbox that it names; None if its user has none such."""
         box = self.core.rows.box(command.box.text)
         return box if box is not None and box.user == command.user else None
@@ -381,6 +386,9 @@ class Mastering:
             self.on_lock(event, now)
         elif isinstance(event, AskFor):
             self._ask(event)
+        elif isinstance(event, StillUsed):
+            box = self._box(event.box)
+            self.core.send(event.to, InUse(user=box.user, box=by_guid(box), token=event.token))
         elif isinstance(event, HandOver):
             self._hand_over(event)
         elif isinstance(event, Arrived):

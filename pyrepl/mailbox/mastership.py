@@ -37,6 +37,14 @@ class AskFor(NamedTuple):
     hops: int
 
 
+class StillUsed(NamedTuple):
+    """IN-USE: `to` waits, and LOCKs are open."""
+
+    box: str
+    to: str
+    token: Token
+
+
 class HandOver(NamedTuple):
     """GIVE, behind every SAVE that was made under the old token."""
 
@@ -73,7 +81,7 @@ class Lost(NamedTuple):
 
 
 _UNDER_WAY: Final = frozenset({Phase.ASKING, Phase.ARRIVING, Phase.CLEARING})
-TrackerEvent = Granted | Refused | AskFor | HandOver | Arrived | StaleGive | Overdue | Lost
+TrackerEvent = Granted | Refused | AskFor | StillUsed | HandOver | Arrived | StaleGive | Overdue | Lost
 
 
 class Want(NamedTuple):
@@ -106,6 +114,9 @@ class Mastership:
         """When it was asked for last; while it arrives, when what it needs was looked for last."""
         self.tenure_until = float("-inf")
         self.needs: Vector = ()
+        self.drains_since = float("-inf")
+        self.said_at = float("-inf")
+        """While it drains, when it was said last that it is in use."""
         self.out: Final = out
 
     @property
@@ -156,6 +167,11 @@ class Mastership:
             self._hand_over(now)
         elif self.phase is Phase.HELD and now >= self.tenure_until:
             self.move(TrackerTrigger.DRAIN)
+            self.drains_since = self.said_at = now
+
+    def say_in_use(self) -> None:
+        """To all who wait elsewhere."""
+        self.out.extend(StillUsed(self.box, want.node, self.token) for want in self.takes)
 
     def _hand_over(self, now: float) -> None:
         first, *rest = self.takes

@@ -54,6 +54,7 @@ from pyrepl.mailbox.verbs import (
     Fetch,
     FlagsOf,
     Give,
+    InUse,
     Message,
     Messages,
     Op,
@@ -75,7 +76,7 @@ WHY_NO_MAIL: Final = "a witness keeps no mail, and knows of none: ask another no
 WHY_NO_DOVEADM: Final = "modseqs are brought in line only with mailbox-doveadm and mailbox-gate on"
 MOST_SETTLED: Final = 300
 _ANSWERS: Final = (Ok, No, Bad)
-_OF_MASTERSHIPS: Final = (Take, Give, RootPing, RootClaim, RootSet, RootClear)
+_OF_MASTERSHIPS: Final = (Take, Give, InUse, RootPing, RootClaim, RootSet, RootClear)
 _TOLD: Final = (State, Entry, Message)
 _ASKED: Final = (Boxes, Entries, Messages)
 """Kinds as tuples: what is heard is looked at for each line, and a union would be built each time."""

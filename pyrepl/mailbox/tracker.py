@@ -12,7 +12,7 @@ from collections.abc import Container
 from typing import Final, NamedTuple, final
 
 from pyrepl.mailbox.answers import Reason
-from pyrepl.mailbox.mastership import AskFor, Lost, Mastership, Overdue, StaleGive, TrackerEvent, Want
+from pyrepl.mailbox.mastership import AskFor, Lost, Mastership, Overdue, StaleGive, StillUsed, TrackerEvent, Want
 from pyrepl.mailbox.tracker_states import Phase, TrackerTrigger
 from pyrepl.mailbox.words import APART, Token, Vector
 
@@ -27,8 +27,11 @@ class TrackerOptions(NamedTuple):
 
 ASK_AGAIN_S: Final = 1.0
 LOST_S: Final = 5.0
-"""So long nobody gives a mailbox that is asked for, then the root is told that it is lost. So long, too, what a mailbox
-needs that was given may be missing until it is looked who has it."""
+"""So long nobody gives a mailbox that is asked for, nor says that it is in use, then the root is told that it is lost.
+So long, too, what a mailbox needs that was given may be missing until it is looked who has it."""
+USED_S: Final = 60.0
+"""So long it is said of a mailbox that LOCKs are open. Whoever has one for longer may hang for ever: the others get the
+mailbox by a new epoch, and what is saved under that LOCK other UIDs."""
 
 
 @final
@@ -60,6 +63,8 @@ class Tracker:
         """Members that can be reached."""
         self._since: dict[str, float] = {}
         """Mailbox -> since when it is asked for."""
+        self._waited: dict[str, float] = {}
+        """Mailbox -> for how long it was asked for by LOCKs that were all refused."""
         self._out: list[TrackerEvent] = []
 
     def events(self) -> list[TrackerEvent]:
@@ -158,6 +163,14 @@ class Tracker:
         elif self.root:
             self._out.append(AskFor(box, self.root, self.name, self.most_hops + 1))
 
+    def in_use(self, box: str, token: Token, now: float) -> None:
+        """Somebody has the mailbox, and says so to us and to those who wait behind us."""
+        mine = self.boxes[box]
+        if mine.phase is Phase.ASKING and token.epoch == self.epoch:
+            self._since[box] = now
+            self._waited.pop(box, None)
+            self._out.extend(StillUsed(box, want.node, token) for want in mine.takes)
+
     def applied(self, held: dict[str, int], now: float) -> None:
         """So far every op is applied here."""
         for mine in list(self._busy.values()) if self._busy else ():
@@ -171,6 +184,7 @@ class Tracker:
         """There is a new epoch: all masterships end, as soon as their LOCKs do."""
         self.epoch, self.root = epoch, root
         self.is_ready = False
+        self._waited.clear()
         for mine in self.boxes.values():
             mine.takes.clear()
             mine.hint = ""
@@ -244,6 +258,9 @@ class Tracker:
             if mine.phase is Phase.ARRIVING and mine.waiting and now >= mine.asked_at + LOST_S:
                 mine.asked_at = now
                 self._out.append(Overdue(mine.box, mine.needs))
+            if mine.phase is Phase.DRAINING and mine.said_at + ASK_AGAIN_S <= now <= mine.drains_since + USED_S:
+                mine.said_at = now
+                mine.say_in_use()
             self._rest(mine, now)
             if not mine.is_busy:
                 self._busy.pop(mine.box, None)
@@ -266,6 +283,8 @@ class Tracker:
                 times.append(mine.asked_at + LOST_S)
             if mine.phase is Phase.HELD and mine.takes:
                 times.append(mine.tenure_until)
+            if mine.phase is Phase.DRAINING and mine.said_at + ASK_AGAIN_S <= mine.drains_since + USED_S:
+                times.append(mine.said_at + ASK_AGAIN_S)
         return min(times)
 
     # How it does that.
@@ -302,6 +321,7 @@ class Tracker:
 
     def _hold(self, mine: Mastership, now: float) -> None:
         self._since.pop(mine.box, None)
+        self._waited.pop(mine.box, None)
         mine.hold(now, self.options.tenure_s)
 
     def _clear(self, mine: Mastership, now: float) -> None:
@@ -312,7 +332,7 @@ class Tracker:
 
     def _want(self, mine: Mastership, now: float) -> None:
         mine.move(TrackerTrigger.WANT)
-        self._since[mine.box] = now
+        self._since[mine.box] = now - self._waited.pop(mine.box, 0.0)
         self._ask(mine, mine.hint or self.root, now)
 
     def _ask_again(self, mine: Mastership, now: float) -> None:
@@ -342,7 +362,9 @@ class Tracker:
         if mine.phase is not Phase.ASKING or mine.waiting or self._is_at_root(mine):
             return
         mine.move(TrackerTrigger.GIVE_UP)
-        self._since.pop(mine.box, None)
+        since = self._since.pop(mine.box, now)
+        if self.root == self.name or self.root in self.up:
+            self._waited[mine.box] = now - since
         wants, mine.takes = mine.takes, []
         for want in wants:
             self._pass_on(mine, want)

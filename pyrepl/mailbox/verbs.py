@@ -358,6 +358,14 @@ class Take(_OnBox):
     token: Token
 
 
+class InUse(_OnBox):
+    """The mastership was asked for and is here, but LOCKs are open: whoever waits for it need not look for it."""
+
+    VERB: ClassVar = "IN-USE"
+    SENDERS: ClassVar = _NODE
+    token: Token
+
+
 class Give(_OnBox):
     """The mastership is the receiver's, once it has applied what `held` covers; `uid` is the first to give out."""
 

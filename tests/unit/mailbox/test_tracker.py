@@ -5,8 +5,19 @@ from __future__ import annotations
 from pyrepl.mailbox import mastership
 from pyrepl.mailbox import tracker as tracker_module
 from pyrepl.mailbox.answers import Reason
-from pyrepl.mailbox.mastership import Arrived, AskFor, Granted, HandOver, Lost, Overdue, Refused, StaleGive, Want
-from pyrepl.mailbox.tracker import LOST_S, Tracker, TrackerOptions
+from pyrepl.mailbox.mastership import (
+    Arrived,
+    AskFor,
+    Granted,
+    HandOver,
+    Lost,
+    Overdue,
+    Refused,
+    StaleGive,
+    StillUsed,
+    Want,
+)
+from pyrepl.mailbox.tracker import ASK_AGAIN_S, LOST_S, USED_S, Tracker, TrackerOptions
 from pyrepl.mailbox.tracker_states import Phase
 from pyrepl.mailbox.words import APART, Dot, Token
 
@@ -292,3 +303,58 @@ def test_apart_nobody_gets_a_mailbox_in_which_unknown_uids_may_be_until_they_are
     granted = [event for event in mine.events() if isinstance(event, Granted)]
     assert [(event.lock, event.token) for event in granted] == [("m1", Token(4, APART)), ("m2", Token(4, APART))]
     assert mine.stands("box", Token(4, APART))
+
+
+def drained(now: float = 1.0) -> Tracker:
+    """The root, with a LOCK open while b and, behind it, c want the mailbox."""
+    root = tracker("a")
+    root.lock("box", "m1", 0.0)
+    for node in "bc":
+        root.take("box", Want(node, 1), Token(4, 0), now)
+    root.events()
+    return root
+
+
+def test_whoever_waits_is_told_that_a_mailbox_is_in_use_for_a_while() -> None:
+    root = drained()
+    said = []
+    for step in range(int(2 * USED_S) * 10):
+        root.tick(1.0 + step / 10)
+        said += root.events()
+    assert said[:2] == [StillUsed("box", "b", Token(4, 0)), StillUsed("box", "c", Token(4, 0))]
+    assert len(said) == 2 * int(USED_S / ASK_AGAIN_S)
+    assert root.next_deadline() == float("inf")
+    root.unlock("box", "m1", 200.0)
+    assert [type(event) for event in root.events()] == [HandOver, AskFor]
+
+
+def test_what_is_in_use_is_not_lost_and_those_behind_us_hear_of_it() -> None:
+    mine = tracker()
+    mine.lock("box", "m1", 1.0)
+    mine.take("box", Want("c", 1), Token(4, 0), 1.0)
+    mine.in_use("box", Token(4, 0), 4.0)
+    assert mine.events()[-1] == StillUsed("box", "c", Token(4, 0))
+    mine.tick(4.0 + LOST_S - 0.1)
+    assert [event.hops for event in mine.events() if isinstance(event, AskFor)] == [1]
+    mine.in_use("box", Token(3, 0), 8.0)
+    assert mine.events() == [], "of an older epoch"
+    mine.tick(4.0 + LOST_S + 1.0)
+    assert [event.hops for event in mine.events() if isinstance(event, AskFor)] == [mine.most_hops + 1]
+
+
+def test_locks_that_wait_for_a_shorter_time_find_what_is_lost_together() -> None:
+    mine = tracker(options=TrackerOptions(lock_timeout_s=LOST_S / 2))
+    lost = []
+    for turn in range(4):
+        begun = turn * 100.0
+        mine.lock("box", f"m{turn}", begun)
+        for second in range(int(LOST_S)):
+            mine.tick(begun + second)
+        lost.append(any(isinstance(event, AskFor) and event.hops > mine.most_hops for event in mine.events()))
+    assert lost == [False, True, True, True]
+    mine.give("box", Token(4, 1), (), 400.0)
+    mine.applied({}, 400.0)
+    mine.unlock("box", "m3", 400.0)
+    mine.take("box", Want("c", 1), Token(4, 0), 401.0)
+    mine.lock("box", "m9", 402.0)
+    assert [event.hops for event in mine.events() if isinstance(event, AskFor)] == [1], "it was found"
