@@ -5,7 +5,9 @@ fresh until, whatever comes first:
 
 - a member that is not fresh has told it all ops, or all of its state (SYNC was answered, resync.py), and they are
   applied; and it knows in which epochs it may have voted;
-- it is linked to a majority, itself included, of which all are fresh: the cluster is a new one.
+- it is linked to a majority, itself included, of which all are fresh: the cluster is a new one;
+- it is linked to all that keep mail, and all of them are fresh: only witnesses are left that are not, who have nothing to
+  tell but the epochs.
 
 A witness has nothing to be told: for it, links to a majority and the epochs are enough.
 
@@ -67,10 +69,19 @@ class Freshness:
         if self._root.is_fresh:
             self._root.pass_epochs(epoch, now)
         members = self._mastering.members
-        is_new = all(self._linked.values())
-        is_witness = self._core.name in members.witnesses and self._knows_epochs()
-        if self._root.is_fresh and (is_new or is_witness) and 1 + len(self._linked) >= members.majority:
-            self._end("with a majority of new ones" if is_new else "as a witness")
+        if not self._root.is_fresh or 1 + len(self._linked) < members.majority:
+            return
+        if all(self._linked.values()):
+            self._end("with a majority of new ones")
+        elif self._core.name in members.witnesses and self._knows_epochs():
+            self._end("as a witness")
+        elif all(self._linked.get(name, False) for name in self._keepers()) and self._knows_epochs():
+            self._end("as no member has data")
+
+    def _keepers(self) -> list[str]:
+        """The other members that keep mail."""
+        members = self._mastering.members
+        return [name for name in members.others(self._core.name) if name not in members.witnesses]
 
     def link_down(self, peer: str) -> None:
         self._linked.pop(peer, None)

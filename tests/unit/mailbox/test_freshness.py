@@ -41,6 +41,24 @@ def test_one_that_is_alone_waits_for_a_majority() -> None:
     assert root(cluster, "a") == root(cluster, "b") != "" and not is_fresh(cluster, "b")
 
 
+@pytest.mark.parametrize(("names", "lost"), [("abw", "ab"), ("aw", "a")])
+def test_where_only_a_witness_is_left_of_a_cluster_it_begins_anew_in_a_later_epoch(names: str, lost: str) -> None:
+    cluster = ready(names, "w")
+    before = cluster.nodes["w"].mastering.root.epoch
+    for name in lost:
+        cluster.crash(name)
+        cluster.lose_disk(name)
+    for name in lost:
+        assert all(is_fresh(cluster, up) for up in lost if up in cluster.nodes)
+        cluster.start(name)
+    cluster.run(20.0)
+    assert not any(is_fresh(cluster, name) for name in lost)
+    assert root(cluster, "a") == "a" and cluster.nodes["a"].mastering.root.epoch > before
+    cluster.say("m1>a 1 CREATE alice INBOX")
+    cluster.say("m1>a 2 LOCK alice INBOX")
+    assert "a>m1 2 OK uid=1" in cluster.said()
+
+
 @pytest.mark.parametrize("is_lost", [False, True], ids=["disk kept", "disk lost"])
 def test_t10_who_lost_the_disk_neither_votes_nor_claims_until_another_has_told_all(is_lost: bool) -> None:
     cluster = ready("abw", "w")
