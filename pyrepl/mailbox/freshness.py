@@ -6,8 +6,8 @@ fresh until, whatever comes first:
 - a member that is not fresh has told it all ops, or all of its state (SYNC was answered, resync.py), and they are
   applied; and it knows in which epochs it may have voted;
 - it is linked to a majority, itself included, of which all are fresh: the cluster is a new one;
-- it is linked to all that keep mail, and all of them are fresh: only witnesses are left that are not, who have nothing to
-  tell but the epochs.
+- it is linked to all that keep mail, and all of them are fresh: only witnesses are left that are not, who have
+  nothing to tell but the epochs.
 
 A witness has nothing to be told: for it, links to a majority and the epochs are enough.
 

@@ -38,6 +38,8 @@ class Journal:
         self.ahead: Final = rows.ahead()
         self._told: dict[str, int] = {}
         """What the ops made since the start have told to wait for."""
+        self.made_count = 0
+        """How many those are."""
 
     def made(self, op: AnyOp, modseq: int = 0) -> AnyOp:
         """The op with its dot and what it waits for. `modseq` 0: the next of its mailbox. Raises UnsayableOp, before
@@ -53,6 +55,7 @@ class Journal:
         why = why_unsayable(made)
         if why is not None:
             raise UnsayableOp(why)
+        self.made_count += 1
         self._told |= {dot.origin: dot.seq for dot in new}
         return made.replaced(after=new) if new else made
 

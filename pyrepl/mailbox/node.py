@@ -34,6 +34,7 @@ from pyrepl.mailbox.mending import MEND, Mending
 from pyrepl.mailbox.modseqs import Clock
 from pyrepl.mailbox.pulling import PULL, TEXT
 from pyrepl.mailbox.pulling_only import Only
+from pyrepl.mailbox.put_back import PutBack
 from pyrepl.mailbox.refusals import why_new_origin, why_not
 from pyrepl.mailbox.renewing import Renewing
 from pyrepl.mailbox.resync import Resync
@@ -124,6 +125,7 @@ class Node:
         self.resync.pulling.on_box = self.freshness.box_came
         self.mastering.has_heard_all = self.freshness.has_heard_all
         self.mending: Final = Mending(self.core, now)
+        self.put_back: Final = PutBack(self.core)
         self.scrubbing: Final = Scrubbing(self.core)
         clock = Clock(options.unix_s)
         self.checks: Final = Checks(self.core, clock)
@@ -258,10 +260,12 @@ class Node:
         self.mastering.link(peer, False, now)
         self._finish(now)
 
-    def why_not(self, command: Command) -> str | None:
+    def why_not(self, peer: str, command: Command) -> str | None:
         """Why what a member says is not to be heard: its connection is to be closed then."""
-        return why_not(command, self.mastering.root.epoch) or why_new_origin(
-            command, self.core.causal.held, self.members
+        return (
+            why_not(command, self.mastering.root.epoch)
+            or why_new_origin(command, self.core.causal.held, self.members)
+            or self.put_back.why_not(peer, command)
         )
 
     def hear(self, peer: str, tag: str, command: Command, text: str, now: float) -> None:

@@ -28,6 +28,8 @@ class ClusterRow(NamedTuple):
     """The name in our own dots. A new database has one of its own, as others may know ops of the one before it."""
     is_fresh: bool = False
     """There is no data yet that others may have (freshness.py)."""
+    is_put_back: bool = False
+    """Its ops have numbers that others know for other ops (put_back.py)."""
 
 
 def origin_of_new(name: str, unix_ms: int) -> str:

@@ -2013,6 +2013,19 @@ class MailboxDatabaseIsOld(MailboxNotice):
 
 
 @final
+class MailboxPutBack(MailboxNotice):
+    LEVEL: ClassVar[Level] = Level.WARNING
+    TEXT: ClassVar[str] = (
+        "Mailboxes: put_back {about}: this node was put back from an older state, and mail was changed here before it"
+        " met the others. Its changes and theirs have the same numbers, so it is not linked with them"
+    )
+    TO_DO: ClassVar[str] = (
+        "Stop this node, copy away the mail that came since it was put back, move mailbox.db and the Maildirs away, and"
+        " start it: all else comes from the other nodes"
+    )
+
+
+@final
 class MailboxFoldersGuard(MailboxNotice):
     LEVEL: ClassVar[Level] = Level.WARNING
     TEXT: ClassVar[str] = (

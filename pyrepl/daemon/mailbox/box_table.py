@@ -43,14 +43,14 @@ class BoxTable:
         """How many mailboxes there are."""
 
     def cluster(self) -> ClusterRow:
-        found = self._database.row("SELECT epoch, root, voted, origin, fresh FROM cluster")
+        found = self._database.row("SELECT epoch, root, voted, origin, fresh, put_back FROM cluster")
         if not found:
             return ClusterRow()
-        epoch, root, voted, origin, is_fresh = found
-        return ClusterRow(epoch, root, voted, origin, bool(is_fresh))
+        epoch, root, voted, origin, is_fresh, is_put_back = found
+        return ClusterRow(epoch, root, voted, origin, bool(is_fresh), bool(is_put_back))
 
     def put_cluster(self, row: ClusterRow) -> None:
-        self._database.change("INSERT OR REPLACE INTO cluster VALUES (1, ?, ?, ?, ?, ?)", *row)
+        self._database.change("INSERT OR REPLACE INTO cluster VALUES (1, ?, ?, ?, ?, ?, ?)", *row)
 
     def held(self) -> dict[str, int]:
         return dict(self._database.rows("SELECT origin, seq FROM held"))

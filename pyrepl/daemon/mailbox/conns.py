@@ -245,6 +245,8 @@ class Conns:
             conn.refuse(self.why_not_ready)
         elif isinstance(conn.talk, PeerLink) and self.shunned.until(opened.node) > self.now():
             conn.refuse("what this node said before made the other begin again: it is not heard for a while")
+        elif isinstance(conn.talk, PeerLink) and self.keeping.driver.node.put_back.why:
+            conn.refuse(self.keeping.driver.node.put_back.why)
         elif isinstance(conn.talk, PeerLink):
             self._proved.add(conn)
             self._told_refused.pop(place_of(conn.addr), None)
@@ -409,7 +411,7 @@ class Conns:
         if self.links.get(peer) is not conn:
             node.core.let_go(text)
             return
-        why = node.why_not(command)
+        why = node.why_not(peer, command)
         if why is not None:
             node.core.let_go(text)
             self._link_down(conn, peer, node, now)

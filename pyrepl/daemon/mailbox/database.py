@@ -21,7 +21,7 @@ from typing import Any, Final, final
 from pyrepl.errors import PyreplError
 from pyrepl.temporary import make_private
 
-VERSION: Final = 6
+VERSION: Final = 7
 """Of the schema, in `PRAGMA user_version`; 0 is a new file's."""
 
 _SCHEMA: Final = """
@@ -67,6 +67,7 @@ CREATE INDEX owed_by_user ON owed (user, place);
     3: "ALTER TABLE cluster ADD COLUMN fresh INTEGER NOT NULL DEFAULT 0;",
     4: "CREATE TABLE aligned (box TEXT PRIMARY KEY, modseq INTEGER NOT NULL) WITHOUT ROWID;",
     5: "CREATE TABLE missing (box TEXT NOT NULL, guid TEXT NOT NULL, PRIMARY KEY (box, guid)) WITHOUT ROWID;",
+    6: "ALTER TABLE cluster ADD COLUMN put_back INTEGER NOT NULL DEFAULT 0;",
 }
 """What makes the schema of each version that of the next."""
 

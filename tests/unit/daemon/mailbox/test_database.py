@@ -114,7 +114,7 @@ def test_a_file_of_version_1_gets_what_was_added_since(tmp_path: Path) -> None:
     with closing(sqlite3.connect(tmp_path / "mailbox.db")) as other:
         other.executescript(
             "DROP TABLE owed; DROP TABLE ahead; DROP TABLE aligned; DROP TABLE missing;"
-            "ALTER TABLE cluster DROP COLUMN fresh;"
+            "ALTER TABLE cluster DROP COLUMN fresh; ALTER TABLE cluster DROP COLUMN put_back;"
             "PRAGMA user_version=1"
         )
     again = Database(tmp_path / "mailbox.db")
