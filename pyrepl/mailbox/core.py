@@ -20,7 +20,8 @@ from pyrepl.mailbox.clashes import are_two, ops_apart
 from pyrepl.mailbox.codec import UNTAGGED
 from pyrepl.mailbox.doubts import Doubts
 from pyrepl.mailbox.journal_ops import Journal, by_guid
-from pyrepl.mailbox.merging import NO_TEXT, Crossed, Effects, Merger, Text, Texts
+from pyrepl.mailbox.merging import NO_TEXT, Effects, Merger, Text, Texts, guids_of_texts
+from pyrepl.mailbox.modseqs import Crossed
 from pyrepl.mailbox.peers import Missing, Peer
 from pyrepl.mailbox.pending_works import PendingWorks
 from pyrepl.mailbox.recovery import moved, works_at_start
@@ -41,7 +42,7 @@ from pyrepl.mailbox.store import (
     StoredBox,
     Work,
 )
-from pyrepl.mailbox.verbs import Command, Copy, FlagsOf, Modseqs, Op, Renumber, Save, Store
+from pyrepl.mailbox.verbs import Command, FlagsOf, Op, Renumber, Save, Store
 from pyrepl.mailbox.words import LAST_UID, Dot, Token, Vector
 
 AnyOp = TypeVar("AnyOp", bound=Op)
@@ -380,8 +381,8 @@ class Core:
     def _follow_up(self, crossed: list[Crossed]) -> None:
         """What follows from rows by ops of our own, of which all are told."""
         for found in crossed:
-            told = Modseqs(user=found.box.user, box=by_guid(found.box), guids=found.guids, modseq=found.modseq)
-            self._do(told, "", UNTAGGED)
+            for told in found.told():
+                self._do(told, "", UNTAGGED)
         apart, self._apart = self._apart, []
         for row, text in apart:
             self._set_apart(row, text)
@@ -426,7 +427,7 @@ class Core:
         op = each.op
         assert op.at is not None
         self.lacking.pop(op.at, None)
-        texts = {guid: self._take_text(op.at, guid) for guid in _guids(op)}
+        texts = {guid: self._take_text(op.at, guid) for guid in guids_of_texts(op)}
         if isinstance(op, Save) and each.text:
             self.let_go((texts[op.guid] or NO_TEXT).name)
             texts[op.guid] = Text(each.text)
@@ -499,7 +500,7 @@ class Core:
         """Is the text of each op here, or known to be gone? Only the first that lacks is looked for."""
         for each in due:
             op = each.op
-            for guid in _guids(op) if not each.text else ():
+            for guid in guids_of_texts(op) if not each.text else ():
                 assert op.at is not None
                 is_known = (op.at, guid) in self.texts or (op.at, guid) in self.textless
                 if not is_known and not self._is_here(op, guid):
@@ -524,10 +525,3 @@ class Core:
         is_textless = (at, guid) in self.textless
         self.textless.discard((at, guid))
         return self.texts.pop((at, guid), None if is_textless else NO_TEXT)
-
-
-def _guids(op: Op) -> tuple[str, ...]:
-    """The messages whose texts an op needs."""
-    if isinstance(op, Save):
-        return (op.guid,)
-    return op.guids if isinstance(op, Copy) else ()

@@ -22,7 +22,7 @@ from typing import Final, NamedTuple, TypeAlias, final
 from pyrepl.mailbox.boxes import is_visible, view, works_between
 from pyrepl.mailbox.clashes import are_mails, are_two
 from pyrepl.mailbox.flags import changed, from_set, merged
-from pyrepl.mailbox.modseqs import Landing, land
+from pyrepl.mailbox.modseqs import Crossed, Landing, land
 from pyrepl.mailbox.refusals import MOST_IN_OP
 from pyrepl.mailbox.rows import UNPLACED, BoxRow, GoneRow, MessageRow, Rows
 from pyrepl.mailbox.store import AddMessage, MakeBox, MoveMessage, RemoveBox, RemoveMessage, SetFlags, Stored, Work
@@ -56,14 +56,6 @@ class Text(NamedTuple):
 Texts: TypeAlias = Mapping[str, Text | None]
 """GUID -> its text; None: the message was expunged before its text could be had."""
 NO_TEXT: Final = Text()
-
-
-class Crossed(NamedTuple):
-    """An op came behind changes that were numbered higher: its messages have this modseq here, which all are told."""
-
-    box: BoxRow
-    guids: tuple[str, ...]
-    modseq: int
 
 
 @final
@@ -546,3 +538,10 @@ def _dot(op: Op) -> Dot:
 def _stamp(op: Op) -> Stamp:
     stated = op.__dict__.get("stamp")
     return stated if isinstance(stated, Stamp) else Stamp(op.modseq or 0, _dot(op).origin)
+
+
+def guids_of_texts(op: Op) -> tuple[str, ...]:
+    """The messages whose texts an op needs."""
+    if isinstance(op, Save):
+        return (op.guid,)
+    return op.guids if isinstance(op, Copy) else ()

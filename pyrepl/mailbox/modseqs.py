@@ -10,8 +10,12 @@ that all of them are raised to.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Final, NamedTuple, final
 
+from pyrepl.mailbox.portions import portions
+from pyrepl.mailbox.rows import BoxRow
+from pyrepl.mailbox.verbs import Modseqs
 from pyrepl.mailbox.words import Box
 
 MOST_MODSEQ: Final = 2**62
@@ -40,6 +44,19 @@ def land(highest: int, modseq: int, *, is_own: bool, touches: bool) -> Landing:
     if is_own or not touches or modseq > highest:
         return Landing(modseq, max(highest, modseq), False)
     return Landing(modseq_after(highest), modseq_after(highest), True)
+
+
+class Crossed(NamedTuple):
+    """An op came behind changes that were numbered higher: its messages have this modseq here, which all are told."""
+
+    box: BoxRow
+    guids: tuple[str, ...]
+    modseq: int
+
+    def told(self) -> Iterator[Modseqs]:
+        """The ops that tell it. A DELETE may be about more messages than a line can name."""
+        for part in portions(self.guids):
+            yield Modseqs(user=self.box.user, box=Box(self.box.guid, True), guids=tuple(part), modseq=self.modseq)
 
 
 @final

@@ -32,6 +32,7 @@ from pyrepl.mailbox.mastering import GIVE, Mastering, MasteringOptions
 from pyrepl.mailbox.members import Members
 from pyrepl.mailbox.mending import MEND, Mending
 from pyrepl.mailbox.modseqs import Clock
+from pyrepl.mailbox.portions import portions
 from pyrepl.mailbox.pulling import PULL, TEXT
 from pyrepl.mailbox.pulling_only import Only
 from pyrepl.mailbox.put_back import PutBack
@@ -75,7 +76,6 @@ SETTLE_S: Final = 0.1
 RETRY_S: Final = 1.0
 WHY_NO_MAIL: Final = "a witness keeps no mail, and knows of none: ask another node"
 WHY_NO_DOVEADM: Final = "modseqs are brought in line only with mailbox-doveadm and mailbox-gate on"
-MOST_SETTLED: Final = 300
 _ANSWERS: Final = (Ok, No, Bad)
 _OF_MASTERSHIPS: Final = (Take, Give, InUse, RootPing, RootClaim, RootSet, RootClear)
 _TOLD: Final = (State, Entry, Message)
@@ -417,7 +417,7 @@ class Node:
         self._settling.discard(guid)
         self.core.unsettled.discard(guid)
         box = self.core.rows.box(guid)
-        rows = self.core.rows.unplaced(guid)[:MOST_SETTLED]
+        rows = next(portions(self.core.rows.unplaced(guid)), [])
         if token.term == APART:
             self.core.unsettled.add(guid)
             return

@@ -35,8 +35,8 @@ from pyrepl.mailbox.core import Core
 from pyrepl.mailbox.entries import Known, Pages, digest, entries, known_of
 from pyrepl.mailbox.joining import Joiner
 from pyrepl.mailbox.journal_ops import by_guid
-from pyrepl.mailbox.merging import NO_TEXT, Crossed, Effects, Text, Texts
-from pyrepl.mailbox.modseqs import modseq_after
+from pyrepl.mailbox.merging import NO_TEXT, Effects, Text, Texts
+from pyrepl.mailbox.modseqs import Crossed, modseq_after
 from pyrepl.mailbox.peers import Peer
 from pyrepl.mailbox.pulling_only import Only, Resynced, shown
 from pyrepl.mailbox.rows import BoxRow

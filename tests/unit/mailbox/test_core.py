@@ -5,10 +5,11 @@ from __future__ import annotations
 from pyrepl.mailbox.clashes import guid_of_other
 from pyrepl.mailbox.core import Core
 from pyrepl.mailbox.merging import Text
-from pyrepl.mailbox.rows import UNPLACED
+from pyrepl.mailbox.rows import UNPLACED, BoxRow, MessageRow
+from pyrepl.mailbox.sayable import why_unsayable
 from pyrepl.mailbox.sending import Notice
 from pyrepl.mailbox.store import DONE, AddMessage, Ended, MakeBox, MoveMessage, Outcome, RemoveMessage, Result, Stored
-from pyrepl.mailbox.verbs import Create, Delete, Expunge, Renumber, Save
+from pyrepl.mailbox.verbs import Create, Delete, Expunge, Modseqs, Renumber, Save
 from pyrepl.mailbox.words import Box, Dot, Stamp, Token
 from tests.simulation.mailbox.memory_rows import MemoryRows
 
@@ -262,3 +263,25 @@ def test_a_jump_forgets_no_uid_that_clients_saw_before_a_crash() -> None:
     mine.jump((Dot("b", 1),))
     box = mine.rows.box(GUID)
     assert not mine.merger.kept and box is not None and box.uidnext == 13
+
+
+def test_m2_a_delete_of_many_messages_that_crosses_a_change_is_told_in_lines_that_can_be_said() -> None:
+    mine = core()
+    mine.do([CREATE])
+    guids = [f"1795333408.M{uid:06d}P12345.mx1.example.org,S=1204,W=1230" for uid in range(1, 2001)]
+    for uid, guid in enumerate(guids, start=1):
+        mine.rows.put_message(MessageRow(GUID, guid, uid, Token(1, 0), (Dot("a", 1),), 4, 7, modseq=1))
+    mine.rows.put_box(known_box(mine)._replace(highest=10))
+    mine.sends()
+    known = (Dot("a", 1),)
+    delete = Delete(user="alice", box=SAVE.box, stamp=Stamp(2, "b"), known=known, at=Dot("b", 1), modseq=2, after=known)
+    mine.hear("b", "*", delete, "")
+    told = [send.command for send in mine.sends() if isinstance(send.command, Modseqs)]
+    assert sorted(guid for op in told for guid in op.guids) == guids and {op.modseq for op in told} == {11}
+    assert not any(map(why_unsayable, told))
+
+
+def known_box(mine: Core) -> BoxRow:
+    box = mine.rows.box(GUID)
+    assert box is not None
+    return box

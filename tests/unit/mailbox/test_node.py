@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from pyrepl.mailbox.journal_ops import by_guid
+from pyrepl.mailbox.rows import UNPLACED, MessageRow
 from pyrepl.mailbox.verbs import FlagsOf
-from pyrepl.mailbox.words import Dot, Register, Stamp
+from pyrepl.mailbox.words import MOST_GUID_BYTES, Dot, Register, Stamp, Token
 from tests.scenario.mailbox.cluster import ready, save
 
 
@@ -104,3 +105,18 @@ def test_p3_one_node_keeps_the_mailboxes_of_all_users() -> None:
         user: [row.guid for box in node.core.rows.boxes(user) for row in node.core.rows.messages(box.guid)]
         for user in node.core.rows.users()
     } == {"alice": [], "bob": ["of-bob"], "carol": ["of-carol"]}
+
+
+def test_messages_with_long_guids_get_other_uids_in_ops_that_can_be_said() -> None:
+    cluster = ready()
+    [guid] = cluster.names
+    for node in "ab":
+        for number in range(160):
+            name = f"G{number:03d}" + "\xe9" * ((MOST_GUID_BYTES - 4) // 2)
+            row = MessageRow(guid, name, UNPLACED, Token(1, 0), (Dot("a", 1),), 4, 7)
+            cluster.rows[node].put_message(row)
+            cluster.stores[node].boxes[guid][name] = (UNPLACED, frozenset())
+    cluster.nodes["a"].core.unsettled.add(guid)
+    cluster.run(3.0)
+    for node in "ab":
+        assert sorted(row.uid for row in cluster.rows[node].messages(guid)) == list(range(1, 161))
