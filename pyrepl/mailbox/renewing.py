@@ -17,6 +17,7 @@ from pyrepl.mailbox.boxes import is_visible
 from pyrepl.mailbox.core import NO_TOKEN, Core
 from pyrepl.mailbox.rows import BoxRow, MessageRow
 from pyrepl.mailbox.saving import Saving
+from pyrepl.mailbox.sayable import why_any_unsayable
 from pyrepl.mailbox.uniting import WHY_NOT_WHOLE, copies, is_whole, stores
 from pyrepl.mailbox.verbs import Create, Delete, Op, Subscribe
 from pyrepl.mailbox.words import APART, Box, Stamp, Token
@@ -57,7 +58,11 @@ class Renewing:
             return No(reason=Reason.FAILED, why=WHY_NOT_WHOLE)
         create = self._core.journal.creation(box.user, box.name, int(self._unix_s + now))
         rows = list(self._core.rows.messages(old))
-        done = self._core.do(self._ops(box, create, rows), tag=self._saving.acks.ask_tag(tag))
+        ops = self._ops(box, create, rows)
+        why = why_any_unsayable(ops)
+        if why is not None:
+            return No(reason=Reason.FAILED, why=why)
+        done = self._core.do(ops, tag=self._saving.acks.ask_tag(tag))
         self._saving.order(create.id).passed(len(rows))
         self._saving.acks.wait(client, tag, done[-1].at, Ok(at=done[-1].at), now)
         return None

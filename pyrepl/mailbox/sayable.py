@@ -41,6 +41,11 @@ def why_unsayable(op: Op) -> str | None:
     return f"{op.VERB} has a line of {size} bytes, more than {MOST_BYTES}" if size > MOST_BYTES else None
 
 
+def why_any_unsayable(ops: Iterable[Op]) -> str | None:
+    """Why other nodes could not read one of these ops, which are one transaction; None if they can read all."""
+    return next((why for op in ops if (why := why_unsayable(op)) is not None), None)
+
+
 def sayable(ops: Iterable[AnyOp], refused: Callable[[str], None]) -> list[AnyOp]:
     """Those that other nodes can read; `refused` is told why of each other one."""
     found: list[AnyOp] = []

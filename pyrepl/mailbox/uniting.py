@@ -20,9 +20,10 @@ from pyrepl.mailbox.boxes import view
 from pyrepl.mailbox.core import Core
 from pyrepl.mailbox.journal_ops import by_guid
 from pyrepl.mailbox.mastering import Mastering
-from pyrepl.mailbox.portions import portions
+from pyrepl.mailbox.portions import flag_portions, portions
 from pyrepl.mailbox.rows import BoxRow, MessageRow
 from pyrepl.mailbox.saving import Saving
+from pyrepl.mailbox.sayable import why_any_unsayable
 from pyrepl.mailbox.uids import WHY_NO_UID
 from pyrepl.mailbox.verbs import Command, Copy, Delete, Op, Store, Subscribe
 from pyrepl.mailbox.words import APART, INBOX, Token, ranges
@@ -122,6 +123,9 @@ class Uniting:
         ops = self._ops(stays, goes, tokens[stays.guid])
         if ops is None:
             return No(reason=Reason.FAILED, why=WHY_NO_UID)
+        why = why_any_unsayable(ops)
+        if why is not None:
+            return No(reason=Reason.FAILED, why=why)
         self._core.do(ops)
         self._core.note("united", f"{stays.user} {stays.name}")
         return None
@@ -166,7 +170,8 @@ def stores(box: BoxRow, added: Mapping[tuple[str, ...], Sequence[str]]) -> Itera
     """`added`: flags -> the messages of a mailbox that get them."""
     for flags, guids in sorted(added.items()):
         for part in portions(guids):
-            yield Store(user=box.user, box=by_guid(box), guids=tuple(part), add=flags)
+            for some in flag_portions(flags):
+                yield Store(user=box.user, box=by_guid(box), guids=tuple(part), add=tuple(some))
 
 
 def _key(row: MessageRow) -> _Key:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pyrepl.mailbox.portions import MOST_GUID_BYTES_IN_OP, MOST_IN_OP, portions
+from pyrepl.mailbox.portions import MOST_FLAG_BYTES_IN_OP, MOST_GUID_BYTES_IN_OP, MOST_IN_OP, flag_portions, portions
 from pyrepl.mailbox.rows import MessageRow
 from pyrepl.mailbox.words import Token, escape
 
@@ -22,3 +22,10 @@ def test_fewer_where_guids_are_long() -> None:
     assert all(sum(len(escape(guid)) + 1 for guid in each) <= MOST_GUID_BYTES_IN_OP for each in found)
     rows = [MessageRow("1" * 32, guid, 1, Token(0, 0), (), 1, 1) for guid in guids]
     assert [len(each) for each in portions(rows)] == [len(each) for each in found] and len(found) == 4
+
+
+def test_flags_have_room_beside_the_guids() -> None:
+    flags = [f"keyword{number:03}" + "y" * 200 for number in range(200)]
+    found = list(flag_portions(flags))
+    assert [one for each in found for one in each] == flags and len(found) == 3
+    assert all(sum(len(flag) + 1 for flag in each) <= MOST_FLAG_BYTES_IN_OP for each in found)

@@ -9,6 +9,7 @@ from pyrepl.mailbox.rows import BoxRow, Rows
 from pyrepl.mailbox.words import Box
 from tests.scenario.mailbox.cluster import Cluster, ready, save
 from tests.unit.mailbox.gate_rig import READS, RELEASED, Rig, mail
+from tests.unit.mailbox.test_uniting import many_flags, many_origins
 
 
 def box_of(rows: Rows, name: str = "INBOX") -> BoxRow:
@@ -119,3 +120,21 @@ def test_one_that_is_gone_meanwhile_is_not_renewed() -> None:
     cluster.settle()
     assert any(line.startswith("b>op 1 NO NOBOX") for line in cluster.said("NO"))
     assert len(view(cluster.rows["a"], "alice")) == 1
+
+
+def test_more_flags_than_a_line_can_say_are_set_by_several_ops() -> None:
+    cluster = filled()
+    flags = tuple(f"keyword{number:03d}{'y' * 200}" for number in range(400))
+    many_flags(cluster, "G1", flags)
+    renew(cluster, "b")
+    cluster.run(1.0)
+    assert [view["INBOX/G1"] for view in cluster.views()] == [(1, flags)] * 2
+
+
+def test_what_no_line_can_say_is_answered_and_changes_nothing() -> None:
+    cluster = filled()
+    before = cluster.views()
+    many_origins(cluster, "b")
+    renew(cluster, "b")
+    assert any(line.startswith("b>op 1 NO FAILED why=DELETE") for line in cluster.said("NO"))
+    assert cluster.views() == before

@@ -9,9 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pyrepl.mailbox.boxes import view
+from pyrepl.mailbox.flags import from_set
 from pyrepl.mailbox.uniting import WHY_NOT_WHOLE
 from pyrepl.mailbox.verbs import Rename
-from pyrepl.mailbox.words import Box, Dot
+from pyrepl.mailbox.words import Box, Dot, Stamp
 from tests.scenario.mailbox.cluster import Cluster, ready
 
 Mail = tuple[str, int, str]
@@ -142,3 +143,33 @@ def test_a_mailbox_is_not_deleted_before_the_ops_of_all_its_messages_came() -> N
     assert unite(cluster) == [f"1 NO FAILED why={quote(WHY_NOT_WHOLE)}"]
     rows.put_message(row)
     assert unite(cluster) == ["1 OK"]
+
+
+def test_more_flags_than_a_line_can_say_are_set_by_several_ops() -> None:
+    cluster = doubles([("a1", 1, ""), ("a2", 2, "")], [("b1", 1, "")])
+    flags = tuple(f"keyword{number:03d}{'y' * 200}" for number in range(400))
+    many_flags(cluster, "b1", flags)
+    assert unite(cluster) == ["1 OK"]
+    assert cluster.views() == [{"INBOX/a1": (1, flags), "INBOX/a2": (2, ())}] * 2
+
+
+def test_what_no_line_can_say_is_answered_and_changes_nothing() -> None:
+    cluster = doubles([("a1", 1, "")], [("b1", 1, "")])
+    before = cluster.views()
+    many_origins(cluster, "b")
+    [answer] = unite(cluster)
+    assert answer.startswith("1 NO FAILED why=DELETE") and cluster.views() == before
+
+
+def many_flags(cluster: Cluster, guid: str, flags: tuple[str, ...]) -> None:
+    """A message has these flags on all nodes."""
+    for name, rows in cluster.rows.items():
+        home = rows.home("alice", guid)
+        assert home is not None
+        rows.put_message(home._replace(flags=from_set(flags, Stamp(home.modseq, "a"))))
+        cluster.stores[name].boxes[home.box][guid] = (home.uid, frozenset(flags))
+
+
+def many_origins(cluster: Cluster, name: str) -> None:
+    """A node has a vector that is no word of a line."""
+    cluster.nodes[name].core.causal.held.update({f"x~{number}": 1 for number in range(10_000)})
