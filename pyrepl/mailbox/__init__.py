@@ -27,6 +27,7 @@ Ops, which all nodes apply:
     journal_ops, causal  how they are made, and when they are due
     portions             how many messages one of them names
     sayable              which ones other nodes can read
+    bounds               how much may be known of one message
     merging              what they change; flags, modseqs, boxes are its rules
     clashes              two mails of one GUID in a mailbox
     core                 made, applied, kept, told

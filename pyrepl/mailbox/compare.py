@@ -17,6 +17,7 @@ from itertools import dropwhile
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
+from pyrepl.mailbox.bounds import fitting
 from pyrepl.mailbox.flag_changes import NO_CHANGE, Change, change, without
 from pyrepl.mailbox.journal_ops import by_guid
 from pyrepl.mailbox.portions import portions
@@ -155,7 +156,7 @@ def _save(box: BoxRow, each: Found, token: Token) -> Save:
         guid=each.guid,
         size=each.text.size,
         received=each.text.received,
-        flags=tuple(sorted(each.flags)),
+        flags=fitting(each.flags),
         sum=each.text.sums,
         token=token,
     )

@@ -15,6 +15,7 @@ from functools import partial
 from typing import Final, TypeVar, final
 
 from pyrepl.mailbox.answers import Ok
+from pyrepl.mailbox.bounds import with_room
 from pyrepl.mailbox.causal import Causal, Waiting
 from pyrepl.mailbox.clashes import are_two, ops_apart
 from pyrepl.mailbox.codec import UNTAGGED
@@ -87,8 +88,8 @@ class Core:
                 self.missing[where] = Missing(box.user)
         self._told_keywords: Final[set[str]] = set()
         """Mailboxes whose store cannot keep a keyword, which was told."""
-        self._told_names: Final[set[tuple[str, str]]] = set()
-        """Mailboxes and the names under which the store has them, which was told."""
+        self._told_once: Final[set[tuple[str, str]]] = set()
+        """Mailboxes and the names under which the store has them; and events of what was refused."""
         self._told: dict[Dot, dict[str, str]] = {}
         """Op that waits and was sent to us with a tag -> whom to answer when it is applied, and with which."""
         self.late: Final[list[tuple[str, Crossed]]] = []
@@ -152,8 +153,8 @@ class Core:
                 self.note("text_mended", f"{work.user} {work.guid}")
             if result.unkept_keywords:
                 self.note_keywords(work.user, work.box)
-            if result.stored_as and (work.box, result.stored_as) not in self._told_names:
-                self._told_names.add((work.box, result.stored_as))
+            if result.stored_as and (work.box, result.stored_as) not in self._told_once:
+                self._told_once.add((work.box, result.stored_as))
                 self.note("name_not_storable", f"{work.user} {self._named(work.box)}: {result.stored_as}")
             if result.outcome is Outcome.TOO_LOW and isinstance(work, AddMessage | MoveMessage):
                 self._set_aside(work, result.next_uid)
@@ -165,8 +166,11 @@ class Core:
             self.note("keywords_not_replicated", f"{user} {self._named(box)}")
 
     def refused(self, user: str, box: str, why: str) -> None:
-        """What a mail program did, and no op can say."""
-        self.note("change_unsayable", f"{user} {box}: {why}")
+        """What a mail program did, and no op can say; it is told once."""
+        told = ("change_unsayable", f"{user} {box}: {why}")
+        if told not in self._told_once:
+            self._told_once.add(told)
+            self.note(*told)
 
     def _named(self, box: str) -> str:
         row = self.rows.box(box)
@@ -318,7 +322,7 @@ class Core:
         the commit it would be taken for a work of ours whose op never was, so that the flags would be taken back.
         """
         before = len(self._works)
-        self._do_all(stores, "", UNTAGGED)
+        self._do_all(with_room(self.rows, stores, self.refused), "", UNTAGGED)
         self._works.forget_flags(before)
         self.drain()
 

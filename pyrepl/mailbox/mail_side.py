@@ -15,6 +15,7 @@ from typing import Final, final
 
 from pyrepl.mailbox.acks import WHY_ALONE
 from pyrepl.mailbox.answers import Bad, No, Ok, Reason
+from pyrepl.mailbox.bounds import WHY_MANY_KEYWORDS, has_room
 from pyrepl.mailbox.boxes import is_visible, view
 from pyrepl.mailbox.checks import Checks
 from pyrepl.mailbox.codec import UNTAGGED, encode
@@ -100,6 +101,8 @@ class MailSide:
         self._unix_s: Final = unix_s
         self._open: Final[dict[tuple[str, str], _Tx]] = {}
         """(client, tx) -> what it holds so far."""
+        self._flags: frozenset[str] = frozenset()
+        """That the STOREs name which are done: each message of one has to have room for all."""
 
     def hear(self, client: str, tag: str, command: Command, text: str, now: float) -> None:
         """A command of a mail process; `text` names its text in the drop folder."""
@@ -220,6 +223,8 @@ class MailSide:
                 needed |= {box.guid} if box is not None else set()
 
         def run(tokens: dict[str, Token], now: float) -> None:
+            stores = (command for command in commands if isinstance(command, Store))
+            self._flags = frozenset(flag for store in stores for flag in (*store.add, *store.remove))
             self._do(client, tag, commands, tokens, now)
 
         def fail(reason: Reason, now: float) -> None:
@@ -283,11 +288,13 @@ class MailSide:
             found = [rows.message_at(box.guid, uid) for uid in walk(uids, MOST_LOOKED_UP)]
         return [row for row in found if row is not None]
 
-    def _stores(self, box: BoxRow, store: Store, modified: list[int]) -> list[Op]:
+    def _stores(self, box: BoxRow, store: Store, modified: list[int]) -> list[Op] | No:
         rows = self._rows(box, store.uids, store.guids)
         if store.unchangedsince is not None:
             modified += [row.uid for row in rows if row.modseq > store.unchangedsince]
             rows = [row for row in rows if row.modseq <= store.unchangedsince]
+        if not all(has_room(row.flags, self._flags) for row in rows):
+            return No(reason=Reason.FAILED, why=WHY_MANY_KEYWORDS)
         return [
             Store(
                 user=box.user,
@@ -323,6 +330,8 @@ class MailSide:
         rows = [row for row in named if self.core.rows.message(target.guid, row.guid) is None]
         # In the order in which they stand there, as clients expect.
         for flags, alike in groupby(rows, MessageRow.set_flags):
+            if not has_room((), flags):
+                return No(reason=Reason.FAILED, why=WHY_MANY_KEYWORDS)
             for part in portions(list(alike)):
                 uidnext = next_uids.get(target.guid, target.uidnext)
                 uids = self.mastering.some_uids(target._replace(uidnext=uidnext), token, len(part))

@@ -42,6 +42,7 @@ from pyrepl.mailbox.resync import Resync
 from pyrepl.mailbox.root import TAG as ROOT
 from pyrepl.mailbox.rows import BoxRow, Rows
 from pyrepl.mailbox.saving import Saving
+from pyrepl.mailbox.sayable import why_unsayable
 from pyrepl.mailbox.scrubbing import Scrubbing
 from pyrepl.mailbox.tasks import Fail
 from pyrepl.mailbox.telling import tell
@@ -338,7 +339,9 @@ class Node:
                 if row is not None:
                     box, user = by_guid(late.box), late.box.user
                     told = FlagsOf(user=user, box=box, guid=guid, stamps=row.flags, modseq=row.modseq, held=held)
-                    self.core.send(peer.name, told)
+                    if why_unsayable(told) is None:
+                        # Else the flags come with the ops alone, and some changes are seen later.
+                        self.core.send(peer.name, told)
         self.core.late.clear()
 
     def tick(self, now: float) -> None:

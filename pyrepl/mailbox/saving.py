@@ -16,6 +16,7 @@ from typing import Final, NamedTuple, final
 
 from pyrepl.mailbox.acks import AckOptions, Acks
 from pyrepl.mailbox.answers import Bad, No, Ok, Reason
+from pyrepl.mailbox.bounds import MOST_DOTS, WHY_MANY_DOTS, WHY_MANY_KEYWORDS, has_room
 from pyrepl.mailbox.clashes import are_two, guid_of_other
 from pyrepl.mailbox.codec import UNTAGGED
 from pyrepl.mailbox.core import Core
@@ -265,13 +266,30 @@ class Saving:
             return
         if are_two(self.core.sums_of(box.guid, op.guid), op.sum):
             op = op.replaced(guid=guid_of_other(op.guid, op.sum))
+        why = self._why_full(box, op)
+        if why:
+            self._refuse(saved, box, why)
+            return
         try:
             [made] = self.core.do([op], saved.text, self.acks.ask_tag(saved.tag))
         except UnsayableOp as error:
-            self.core.let_go(saved.text)
-            self.core.reply(saved.client, saved.tag, No(reason=Reason.FAILED, why=str(error)))
+            self._refuse(saved, box, str(error))
             return
         self.acks.wait(saved.client, saved.tag, made.at, Ok(uid=made.uid, at=made.at), now)
+
+    def _why_full(self, box: BoxRow, op: Save) -> str:
+        """Why no more can be known of a message, "" if it can."""
+        known = self.core.rows.message(box.guid, op.guid)
+        if known is not None and len(known.dots) >= MOST_DOTS:
+            return WHY_MANY_DOTS
+        return "" if has_room((), op.flags) else WHY_MANY_KEYWORDS
+
+    def _refuse(self, saved: _Saved, box: BoxRow, why: str) -> None:
+        """A SAVE that cannot be an op. Who gave it no tag hears nothing: it is told to the operator."""
+        self.core.let_go(saved.text)
+        self.core.reply(saved.client, saved.tag, No(reason=Reason.FAILED, why=why))
+        if saved.tag == UNTAGGED:
+            self.core.refused(box.user, box.name, why)
 
     # Time
 

@@ -14,7 +14,7 @@ from typing import Final, TypeVar, final
 
 from pyrepl.errors import PeerError, PyreplError
 from pyrepl.mailbox.codec import LINE_LIMIT
-from pyrepl.mailbox.verbs import Op
+from pyrepl.mailbox.verbs import Command, Op
 
 AnyOp = TypeVar("AnyOp", bound=Op)
 MOST_BYTES: Final = LINE_LIMIT - 8 * 1024
@@ -28,8 +28,9 @@ class UnsayableOp(PyreplError):
     """An op that other nodes could not read: it is not made."""
 
 
-def why_unsayable(op: Op) -> str | None:
-    """Why other nodes could not read an op's line; None if they can. One without a number will get one."""
+def why_unsayable(op: Command) -> str | None:
+    """Why other nodes could not read the line of an op, or of what else they are told; None if they can. An op without
+    a number will get one."""
     try:
         words = op.words()
         op.parse(words)
@@ -37,7 +38,7 @@ def why_unsayable(op: Op) -> str | None:
         return str(error)
     except UnicodeEncodeError:
         return f"{op.VERB} has a word that is no UTF-8"
-    size = len(" ".join(words)) + (_NUMBER_BYTES if op.at is None else 0)
+    size = len(" ".join(words)) + (_NUMBER_BYTES if isinstance(op, Op) and op.at is None else 0)
     return f"{op.VERB} has a line of {size} bytes, more than {MOST_BYTES}" if size > MOST_BYTES else None
 
 

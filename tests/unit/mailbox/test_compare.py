@@ -5,6 +5,7 @@ from __future__ import annotations
 from pyrepl.mailbox.compare import Found, FoundBox, Text, difference
 from pyrepl.mailbox.core import Core
 from pyrepl.mailbox.rows import BoxRow
+from pyrepl.mailbox.sayable import why_unsayable
 from pyrepl.mailbox.verbs import Create, Expunge, Op, Save, Store
 from pyrepl.mailbox.words import Box, Token
 from tests.simulation.mailbox.memory_rows import MemoryRows
@@ -53,6 +54,12 @@ def test_a_new_line_is_a_save() -> None:
     assert isinstance(save, Save)
     assert (save.uid, save.guid, save.flags, save.size, save.sum) == (2, "G2", ("\\Seen", "kw"), 5, (7,))
     assert save.token == TOKEN and save.received == 1_700_000_000
+
+
+def test_a_new_message_has_the_flags_for_which_there_is_room() -> None:
+    keywords = [f"k{number:03d}{'y' * 200}" for number in range(300)]
+    [save] = Rig().ops(as_found(1, "\\Seen", *keywords, text=TEXT))
+    assert isinstance(save, Save) and "\\Seen" in save.flags and why_unsayable(save) is None
 
 
 def test_of_a_new_message_more_has_to_be_told() -> None:

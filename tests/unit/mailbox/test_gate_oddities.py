@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pyrepl.mailbox.compare import Found, FoundBox
 from pyrepl.mailbox.sending import Notice
-from tests.unit.mailbox.gate_rig import READS, RELEASED, TEXT, Rig, mail
+from tests.unit.mailbox.gate_rig import GUID, READS, RELEASED, TEXT, Rig, mail
 
 
 def test_what_other_nodes_cannot_have_is_told_once() -> None:
@@ -31,6 +31,19 @@ def test_what_no_op_can_say_is_refused_and_the_rest_is_told() -> None:
     rig.found = FoundBox(found)
     rig.see(RELEASED)
     assert rig.messages() == {2: "G2"} and [note.name for note in rig.notices] == ["change_unsayable"]
+
+
+def test_keywords_for_which_a_message_has_no_room_stay_here_and_are_told_once() -> None:
+    rig = Rig()
+    rig.see(READS)
+    rig.notices.clear()
+    keywords = frozenset(f"k{number:03d}{'y' * 200}" for number in range(30))
+    rig.found = FoundBox((Found(1, "G1", keywords | {"\\Seen"}, TEXT),), keywords=None)
+    for _ in range(3):
+        rig.see(RELEASED)
+    [row] = rig.rows.messages(GUID)
+    assert "\\Seen" in row.set_flags() and 10 < len(row.set_flags()) < 20
+    assert [note.name for note in rig.notices] == ["change_unsayable"]
 
 
 def test_new_uids_of_old_messages_are_told() -> None:

@@ -11,7 +11,7 @@ from pyrepl.mailbox.maildir.layout import LAYOUTS
 from pyrepl.mailbox.members import Member, Members
 from pyrepl.mailbox.node import Node, NodeOptions
 from pyrepl.mailbox.store import Stored
-from pyrepl.mailbox.verbs import Create, Op, Rename
+from pyrepl.mailbox.verbs import Create, Op, Rename, Store
 from pyrepl.mailbox.words import Box, Dot
 from tests.scenario.mailbox.cluster import Cluster, ready, save
 from tests.simulation.mailbox.memory_rows import MemoryRows
@@ -80,6 +80,47 @@ def test_a_save_that_no_line_can_say_is_refused() -> None:
     assert cluster.said("NO")[-1].startswith("a>m1 5 NO FAILED why=") and "INBOX/G9" not in cluster.views()[0]
     cluster.say("m1>a 6 SAVE alice INBOX " + save("G8"))
     assert "INBOX/G8" in cluster.views()[1]
+
+
+def keywords(part: str, count: int) -> str:
+    return ",".join(f"{part}{number:03}{'y' * 200}" for number in range(count))
+
+
+def test_i17_a_message_gets_no_more_keywords_than_a_line_can_tell_of_it() -> None:
+    cluster = filled()
+    for part in ("k", "m"):
+        cluster.say(f"m1>a 1 STORE alice INBOX uids=1 add={keywords(part, 9)}")
+        cluster.say(f"m1>a 2 STORE alice INBOX uids=1 remove={keywords(part, 9)}")
+        cluster.say(f"m1>a 3 STORE alice INBOX uids=1:3 add={keywords(part, 18)}")
+    said = [line.split(" why=")[0] for line in cluster.said("OK", "NO") if line.startswith("a>m1")]
+    assert said[0].startswith("a>m1 1 OK") and said[1].startswith("a>m1 2 OK") and said[2].startswith("a>m1 3 OK")
+    assert said[3:] == ["a>m1 1 NO FAILED", "a>m1 2 NO FAILED", "a>m1 3 NO FAILED"]
+    cluster.say("m1>a 4 STORE alice INBOX uids=1:3 add=\\Seen,\\Deleted remove=k000" + "y" * 200)
+    assert cluster.said("OK")[-1].startswith("a>m1 4 OK")
+
+
+def test_i17_nor_by_several_commands_of_a_transaction() -> None:
+    cluster = filled()
+    cluster.say("m1>a * TX-BEGIN alice tx=t")
+    for part in ("k", "m", "n"):
+        cluster.say(f"m1>a 1 STORE alice INBOX uids=1 add={keywords(part, 9)} tx=t")
+    cluster.say("m1>a 2 TX-END alice tx=t")
+    assert cluster.said("NO")[-1].startswith("a>m1 2 NO FAILED why=") and cluster.views()[1]["INBOX/G1"] == (1, ())
+
+
+def test_i17_nor_by_a_copy() -> None:
+    cluster = filled()
+    for part in ("k", "m"):
+        cluster.nodes["a"].core.do([store_of(cluster, "G1", tuple(keywords(part, 15).split(",")))])
+    cluster._after("a")
+    cluster.say("m1>a 1 CREATE alice Work")
+    cluster.say("m1>a 2 COPY alice INBOX uids=1:3 to=Work")
+    assert cluster.said("NO")[-1].startswith("a>m1 2 NO FAILED why=")
+
+
+def store_of(cluster: Cluster, guid: str, flags: tuple[str, ...]) -> Store:
+    [box] = cluster.names
+    return Store(user="alice", box=Box(box, True), guids=(guid,), add=flags)
 
 
 def test_m1_store_and_expunge_need_no_master() -> None:

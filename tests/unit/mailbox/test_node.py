@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pyrepl.mailbox.flags import from_set
 from pyrepl.mailbox.journal_ops import by_guid
 from pyrepl.mailbox.rows import UNPLACED, MessageRow
 from pyrepl.mailbox.verbs import FlagsOf
@@ -71,6 +72,22 @@ def test_m7_the_master_tells_the_origin_of_a_late_store_what_the_flags_are() -> 
     cluster.held.clear()
     cluster.settle()
     assert cluster.views() == [{"INBOX/G1": (1, ("\\Seen", "work"))}] * 2
+
+
+def test_m7_flags_of_which_no_line_can_tell_come_with_the_ops_alone() -> None:
+    cluster = ready()
+    cluster.say("m1>a 1 SAVE alice INBOX " + save("G1"))
+    [guid] = cluster.names
+    row = cluster.rows["a"].message(guid, "G1")
+    assert row is not None
+    flags = tuple(sorted(f"k{number:03d}{'y' * 200}" for number in range(400)))
+    cluster.rows["a"].put_message(row._replace(flags=from_set(flags, Stamp(1, "a"))))
+    cluster.held |= {"a>b", "b>a"}
+    cluster.say("m1>a * STORE alice INBOX uids=1 add=\\Seen")
+    cluster.say("m2>b * STORE alice INBOX uids=1 add=\\Answered")
+    cluster.held.discard("b>a")
+    cluster.settle()
+    assert cluster.said("FLAGS") == []
 
 
 def test_flags_that_come_from_ops_which_have_not_come_are_not_taken() -> None:

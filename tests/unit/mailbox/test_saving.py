@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pyrepl.mailbox.bounds import MOST_DOTS
 from pyrepl.mailbox.uids import SHORT_UID
 from pyrepl.mailbox.words import LAST_UID, Token
 from tests.scenario.mailbox.cluster import ready, save
@@ -177,3 +178,28 @@ def test_who_is_apart_does_not_go_on_where_its_store_was_as_a_master() -> None:
     cluster.say("m2>b 2 LOCK alice INBOX")
     [answer] = [line for line in cluster.said("OK") if line.startswith("b>m2 2 ")]
     assert answer == f"b>m2 2 OK uid={5 * gap + 6}", "behind what the store may have given out as the master's"
+
+
+def test_i17_a_message_is_saved_only_so_often_in_one_mailbox() -> None:
+    cluster = ready()
+    for tag in range(MOST_DOTS + 2):
+        cluster.say(f"m1>a {tag} SAVE alice INBOX " + save("G1"))
+    said = cluster.said("OK", "NO")
+    assert [line.split(" why=")[0] for line in said if " NO " in line] == [
+        f"a>m1 {tag} NO FAILED" for tag in (MOST_DOTS, MOST_DOTS + 1)
+    ]
+    [row] = cluster.rows["b"].messages(next(iter(cluster.names)))
+    assert len(row.dots) == MOST_DOTS
+    cluster.say(f"m1>a 1 EXPUNGE alice INBOX uids={row.uid}")
+    cluster.say("m1>a 2 SAVE alice INBOX " + save("G1"))
+    assert set(cluster.views()[1]) == {"INBOX/G1"}
+
+
+def test_a_save_that_cannot_be_an_op_is_told_where_it_has_no_tag() -> None:
+    cluster = ready()
+    flags = ",".join(f"keyword{number:03d}{'y' * 200}" for number in range(30))
+    for _ in range(2):
+        cluster.say("m1>a * SAVE alice INBOX " + save("G1", flags=flags))
+    assert cluster.views()[0] == {}
+    notices = [notice for notice in cluster.nodes["a"].core.notices() if notice.name == "change_unsayable"]
+    assert len(notices) == 1 and notices[0].about.startswith("alice INBOX: a message would have had too many keywords")
