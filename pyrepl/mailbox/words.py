@@ -31,6 +31,8 @@ MOST_GUID_BYTES: Final = 128
 EMPTY: Final = '""'
 FLOOR: Final = "*"
 """In place of a flag: all of a message's flags were written at this stamp. No keyword is called so."""
+NO_FLAGS: Final = "()"
+"""In place of flags where there are none. No keyword is called so."""
 
 _ORIGIN: Final = re.compile(r"[A-Za-z0-9_.-]{1,32}(~[0-9]{1,9})?")
 _BOX_GUID: Final = re.compile(r"[0-9a-f]{32}")
@@ -178,7 +180,12 @@ def box_name(text: str) -> str:
     parts = name.split("/")
     if any(part in ("", ".", "..") for part in parts) or name.startswith("~") or _has_control(name):
         raise _unexpected("a mailbox's name without empty parts, `.`, `..`, a leading `~`, control characters", name)
-    return "/".join([INBOX if parts[0].upper() == INBOX else parts[0], *parts[1:]])
+    return "/".join([INBOX if is_inbox(parts[0]) else parts[0], *parts[1:]])
+
+
+def is_inbox(part: str) -> bool:
+    """Is it INBOX, in small letters or capitals? Some letters beyond ASCII have capitals within it: they are others."""
+    return part.isascii() and part.upper() == INBOX
 
 
 def parse_box(word: str) -> Box:
@@ -266,7 +273,7 @@ def parse_flag(word: str) -> str:
 
 def is_keyword(text: str) -> bool:
     """Can nodes tell each other this keyword? `text` may be made of bytes that are no UTF-8 (to_text)."""
-    is_bad = not text or text == FLOOR or text.startswith("\\") or len(text) > 255 or " " in text
+    is_bad = not text or text in (FLOOR, NO_FLAGS) or text.startswith("\\") or len(text) > 255 or " " in text
     return not is_bad and not _has_control(text)
 
 
@@ -274,11 +281,11 @@ SYSTEM_FLAGS: Final = {name.lower(): f"\\{name}" for name in ("Seen", "Answered"
 
 
 def parse_flags(word: str) -> Texts:
-    return () if word == "()" else tuple(map(parse_flag, split_list(word)))
+    return () if word == NO_FLAGS else tuple(map(parse_flag, split_list(word)))
 
 
 def render_flags(flags: Texts) -> str:
-    return join_list(map(escape, flags)) if flags else "()"
+    return join_list(map(escape, flags)) if flags else NO_FLAGS
 
 
 def parse_register(word: str) -> Register:

@@ -17,7 +17,7 @@ from typing import Final, Protocol, final
 from pyrepl.errors import CorruptData
 from pyrepl.mailbox.maildir import mutf7
 from pyrepl.mailbox.maildir.filename import MOST_BYTES
-from pyrepl.mailbox.words import MOST_NAME_BYTES
+from pyrepl.mailbox.words import MOST_NAME_BYTES, is_inbox
 
 INBOX: Final = "INBOX"
 MOST_PARTS: Final = 32
@@ -111,7 +111,7 @@ def normal(name: str) -> str:
     """The one form of a name: NFC, and INBOX in capitals, also as the first part of others (as Dovecot has it)."""
     name = unicodedata.normalize("NFC", name)
     first, slash, rest = name.partition("/")
-    return INBOX + slash + rest if first.upper() == INBOX else name
+    return INBOX + slash + rest if is_inbox(first) else name
 
 
 def _why_not(name: str) -> str | None:

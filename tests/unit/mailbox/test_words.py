@@ -18,6 +18,7 @@ from pyrepl.mailbox.words import (
     count,
     escape,
     is_among,
+    is_keyword,
     number,
     parse_box,
     parse_dot,
@@ -68,6 +69,7 @@ def test_names_of_mailboxes_stay_in_their_folder() -> None:
         with pytest.raises(PeerError):
             box_name(name)
     assert box_name("inbox") == "INBOX" and box_name("Inbox/x") == "INBOX/x"
+    assert box_name("\u0131nbox") == "\u0131nbox", "the capital of this letter is an I, and no Dovecot takes it for one"
     assert box_name("re\u0301") == box_name("r\u00e9"), "compared after NFC"
     assert box_name("a.b/..c") == "a.b/..c"
 
@@ -138,9 +140,10 @@ def test_ranges_and_walk_are_inverse(uids: set[int]) -> None:
 def test_flags() -> None:
     assert parse_flags("\\seen,$Junk") == ("\\Seen", "$Junk")
     assert parse_flags("()") == () and render_flags(()) == "()"
-    for word in ("\\Recent", "\\", '""', "a%20b"):
+    for word in ("\\Recent", "\\", '""', "a%20b", "%28%29"):
         with pytest.raises(PeerError):
             parse_flag(word)
+    assert not is_keyword("()"), "as if there were none"
 
 
 def test_registers() -> None:

@@ -19,7 +19,7 @@ PART: Final = TEXT.filter(lambda text: text not in ("", ".", "..") and "/" not i
 GUID: Final = st.text(
     st.characters(exclude_categories=("Cc", "Cs"), exclude_characters="/"), min_size=1, max_size=30
 ).filter(lambda text: not text.startswith(".") and len(text.encode()) <= 128)
-KEYWORD: Final = TEXT.filter(lambda text: text not in ("", "*") and not text.startswith("\\") and " " not in text)
+KEYWORD: Final = TEXT.filter(lambda text: text not in ("", "*", "()") and not text.startswith("\\") and " " not in text)
 FLAG: Final = st.sampled_from(sorted(SYSTEM_FLAGS.values())) | KEYWORD
 DOT: Final = st.builds(Dot, ORIGIN, st.integers(0, LAST_MODSEQ))
 TOKEN: Final = st.builds(Token, NUMBER, st.integers(-1, 1000))

@@ -63,6 +63,14 @@ def test_names_of_files_that_a_maildir_has(name: str) -> None:
     assert LAYOUTS["fs"].why_not(name) is not None
 
 
+def test_inbox_is_written_in_ascii() -> None:
+    """The capital of a dotless i is an I."""
+    assert normal("inbox/a") == "INBOX/a" and normal("\u0131nbox") == "\u0131nbox"
+    for layout in LAYOUTS.values():
+        folder = layout.folder("\u0131nbox")
+        assert folder and layout.name(folder) == "\u0131nbox"
+
+
 def test_the_dot_parts_folders_in_maildir_plus_plus() -> None:
     assert "dot" in str(LAYOUTS["maildir++"].why_not("a.b"))
     assert LAYOUTS["fs"].why_not("a.b") is None
