@@ -13,8 +13,8 @@ from collections.abc import Collection, Container, Sized
 from typing import Final
 
 from pyrepl.mailbox.modseqs import MOST_MODSEQ
-from pyrepl.mailbox.verbs import Command, Copy, Create, Message, Messages, Op, Renumber, State
-from pyrepl.mailbox.words import Dot, Register, Stamp, node_of
+from pyrepl.mailbox.verbs import Command, Copy, Create, Message, Messages, Op, Renumber, State, Take
+from pyrepl.mailbox.words import Dot, Register, Stamp, Token, node_of
 from pyrepl.mailbox.words import count as count_uids
 
 MOST_EPOCHS_AHEAD: Final = 1_000_000
@@ -24,15 +24,25 @@ MOST_ORIGINS: Final = 100
 vector with all of them has to fit into a line. Each member has its own share, which no other name can take up."""
 MOST_IN_OP: Final = 1000
 """Messages that one op may name."""
+MOST_TERM: Final = 2**62
+"""Of a mastership, inclusive. Each one adds one, and this node has to be able to say and keep that."""
+MOST_HOPS: Final = 1_000_000
+"""By which a TAKE has come, inclusive. Each node that passes it on adds one."""
+_NO_TOKEN: Final = Token(0, 0)
 _ABOUT_ONE_BOX: Final = (State, Message, Messages)
 
 
 def why_not(command: Command, epoch: int) -> str | None:
     """Why a command or an answer of a member is refused; None if it is not. `epoch`: ours."""
     words = command.__dict__
-    ahead = max(words.get("epoch") or 0, *(token.epoch for token in (words.get("token"),) if token is not None), 0)
+    token = words.get("token") or _NO_TOKEN
+    ahead = max(words.get("epoch") or 0, token.epoch)
     if ahead > epoch + MOST_EPOCHS_AHEAD:
         return f"{command.VERB}: epoch {ahead} is far beyond {epoch}"
+    if token.term > MOST_TERM:
+        return f"{command.VERB}: term {token.term} leaves no room for the masterships after it"
+    if isinstance(command, Take) and command.hops > MOST_HOPS:
+        return f"{command.VERB}: expected {MOST_HOPS} hops at most, got {command.hops}"
     modseqs = [words.get("modseq") or 0, *_stamps(words)]
     if max(modseqs) > MOST_MODSEQ:
         return f"{command.VERB}: modseq {max(modseqs)} leaves no room for others"

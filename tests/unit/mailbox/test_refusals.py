@@ -8,13 +8,14 @@ import pytest
 
 from pyrepl.mailbox.answers import No, Ok, Reason
 from pyrepl.mailbox.modseqs import MOST_MODSEQ
-from pyrepl.mailbox.refusals import MOST_IN_OP, MOST_ORIGINS, why_new_origin, why_not
+from pyrepl.mailbox.refusals import MOST_HOPS, MOST_IN_OP, MOST_ORIGINS, MOST_TERM, why_new_origin, why_not
 from pyrepl.mailbox.verbs import (
     Command,
     Copy,
     Create,
     Expunge,
     FlagsOf,
+    Give,
     Message,
     Messages,
     Modseqs,
@@ -25,13 +26,16 @@ from pyrepl.mailbox.verbs import (
     State,
     Store,
     Subscribe,
+    Take,
 )
-from pyrepl.mailbox.words import LAST_MODSEQ, Box, Dot, Register, Stamp, Token
+from pyrepl.mailbox.words import APART, LAST_MODSEQ, Box, Dot, Register, Stamp, Token
 from tests.scenario.mailbox.cluster import ready
 from tests.simulation.mailbox.hostile import Hostile
 
 BOX = Box("1" * 32, True)
 SAVE = Save(user="alice", box=BOX, uid=7, guid="G", size=1, received=1, modseq=3, token=Token(7, 1))
+GIVE = Give(user="alice", box=BOX, token=Token(7, 2), uid=1, modseq=1, held=())
+TAKE = Take(user="alice", box=BOX, wanted_by="b", hops=1, token=Token(7, APART))
 
 STATE = State(
     user="alice",
@@ -49,6 +53,9 @@ STATE = State(
     "command",
     [
         SAVE,
+        SAVE.replaced(token=Token(7, MOST_TERM)),
+        GIVE,
+        TAKE,
         Copy(user="alice", box=BOX, to=BOX, touids=((1, 2),), guids=("G1", "G2")),
         Renumber(user="alice", box=BOX, to=((1, 9),)),
         Create(user="alice", box=Box("INBOX"), id="1" * 32, stamp=Stamp(3, "b")),
@@ -69,6 +76,10 @@ def test_what_is_in_order(command: Command) -> None:
     [
         (SAVE.replaced(modseq=MOST_MODSEQ + 1), "SAVE: modseq"),
         (SAVE.replaced(token=Token(2**40, 1)), "SAVE: epoch"),
+        (SAVE.replaced(token=Token(7, MOST_TERM + 1)), "SAVE: term"),
+        (GIVE.replaced(token=Token(7, LAST_MODSEQ)), "GIVE: term"),
+        (Ok(token=Token(7, LAST_MODSEQ)), "OK: term"),
+        (TAKE.replaced(hops=MOST_HOPS + 1), "TAKE: expected 1000000 hops"),
         (RootPing(epoch=2**40), "ROOT-PING: epoch"),
         (No(reason=Reason.EPOCH, epoch=2**53), "NO: epoch"),
         (Modseqs(user="alice", box=BOX, modseq=LAST_MODSEQ), "MODSEQ: modseq"),
