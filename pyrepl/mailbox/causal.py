@@ -12,7 +12,7 @@ from collections.abc import Collection
 from typing import Final, NamedTuple, final
 
 from pyrepl.mailbox.verbs import Op
-from pyrepl.mailbox.words import Dot
+from pyrepl.mailbox.words import Dot, Vector
 
 
 class Waiting(NamedTuple):
@@ -28,6 +28,8 @@ MOST_WAITING: Final = 10_000
 MOST_WAITING_BYTES: Final = 16 * 1024 * 1024
 """What they may take together, and no more: a line may be 64 KiB. As much as may wait for a member that does not read
 (`mailbox-output-buffer-limit`)."""
+MOST_TOLD: Final = 100
+"""Origins of which others are told how much waits, as that has to fit into a line."""
 _OP_BYTES: Final = 1000
 _ITEM_BYTES: Final = 64
 
@@ -68,17 +70,35 @@ class Causal:
         """An op came. False: it is applied or waits already, or there is no room for it."""
         assert op.at is not None
         origin, seq = op.at
-        applied = self.held.get(origin, 0)
-        if seq <= applied or self.waits(op.at):
-            return False
         cost = cost_of(op)
-        is_full = self.count >= self._most or self.waiting_bytes + cost > MOST_WAITING_BYTES
-        if is_full and (not applied or seq > applied + 1):
+        if self.has(op.at) or self.waits(op.at) or not self._has_room(origin, seq, cost):
             return False
         self._waiting.setdefault(origin, {})[seq] = Waiting(op, text, cost)
         self.count += 1
         self.waiting_bytes += cost
         return True
+
+    def _has_room(self, origin: str, seq: int, cost: int) -> bool:
+        is_full = self.count >= self._most or self.waiting_bytes + cost > MOST_WAITING_BYTES
+        applied = self.held.get(origin, 0)
+        return not is_full or (applied > 0 and seq <= applied + 1)
+
+    def reach(self, origin: str) -> int:
+        """The seq up to which all of an origin is here, applied or waiting."""
+        seq, queue = self.held.get(origin, 0), self._waiting.get(origin, {})
+        while seq + 1 in queue:
+            seq += 1
+        return seq
+
+    def reaches(self) -> Vector:
+        """Where more is here than is applied, of MOST_TOLD origins."""
+        found = [Dot(origin, self.reach(origin)) for origin, queue in sorted(self._waiting.items()) if queue]
+        return tuple([dot for dot in found if not self.has(dot)][:MOST_TOLD])
+
+    def lacks(self, at: Dot) -> bool:
+        """Did this op, or one before it, not come yet, and would it be taken?"""
+        reach = self.reach(at.origin)
+        return reach < at.seq and self._has_room(at.origin, reach + 1, 0)
 
     def waits(self, at: Dot) -> bool:
         """Did it come, and has to wait?"""

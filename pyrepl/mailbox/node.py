@@ -38,7 +38,7 @@ from pyrepl.mailbox.pulling_only import Only
 from pyrepl.mailbox.put_back import PutBack
 from pyrepl.mailbox.refusals import why_new_origin, why_not
 from pyrepl.mailbox.renewing import Renewing
-from pyrepl.mailbox.resync import Resync
+from pyrepl.mailbox.resync import MOST_BYTES_AT_ONCE, Resync
 from pyrepl.mailbox.root import TAG as ROOT
 from pyrepl.mailbox.rows import BoxRow, Rows
 from pyrepl.mailbox.saving import Saving
@@ -92,7 +92,8 @@ class NodeOptions(NamedTuple):
     """`unix_s`: Unix time when `now` was 0. `expunge_guard`: `mailbox-expunge-guard`, of a node whose store has gates;
     None of one without. `exclude`: `mailbox-exclude`. `aligns`: with `mailbox-doveadm`, for which it needs gates.
     `has_lock_files`: can the gates keep a Dovecot from giving out UIDs? `layout`: of the store; None if it can store
-    any name. `why_no_user`: why the store can have no mailbox of a user, "" if it can."""
+    any name. `why_no_user`: why the store can have no mailbox of a user, "" if it can. `output_bytes`:
+    `mailbox-output-buffer-limit`."""
 
     mastering: MasteringOptions = MasteringOptions()
     unix_s: float = 0.0
@@ -104,6 +105,7 @@ class NodeOptions(NamedTuple):
     has_lock_files: bool = True
     layout: Layout | None = None
     why_no_user: Callable[[str], str] = _has_place
+    output_bytes: int = 16 * 1024 * 1024
 
 
 @final
@@ -120,7 +122,9 @@ class Node:
         self.mastering: Final = Mastering(self.core, members, now, options.mastering)
         self.saving: Final = Saving(self.core, self.mastering, options.acks)
         place = 0 if self.is_witness else members.keepers.index(name)
-        self.resync: Final = Resync(self.core, now, options.pages, place)
+        self.resync: Final = Resync(
+            self.core, now, options.pages, place, min(MOST_BYTES_AT_ONCE, options.output_bytes // 4)
+        )
         self.freshness: Final = Freshness(self.core, self.mastering)
         self.resync.on_synced = self.freshness.synced
         self.resync.pulling.on_box = self.freshness.box_came

@@ -5,7 +5,8 @@ ops are applied (core.py), waiting until all is everywhere (checks.py).
 
 A link that comes up begins with SYNC from both ends: each answers with all ops that the other lacks, of whatever
 origin, and sends its own as they happen from then on. Who sees by ACK that another has had ops for a second that are
-missing here asks for them, so the ops of a dead node spread from whoever has them.
+missing here asks for them, so the ops of a dead node spread from whoever has them. Which ops an answer has, and in
+which order, is said in missed.py.
 
 Who lacks ops that the other's journal has dropped is refused by SYNC, and takes its state instead (pulling.py); then it
 begins with SYNC again.
@@ -21,13 +22,16 @@ from pyrepl.mailbox.core import Core
 from pyrepl.mailbox.entries import Pages
 from pyrepl.mailbox.fetching import Fetching
 from pyrepl.mailbox.lost_ops import LostOps
+from pyrepl.mailbox.missed import missed
 from pyrepl.mailbox.peers import Peer
 from pyrepl.mailbox.pulling import Pulling
-from pyrepl.mailbox.verbs import Ack, Command, Op, Sync
+from pyrepl.mailbox.verbs import Ack, Command, Sync
 from pyrepl.mailbox.words import Dot, Vector
 
 MOST_AT_ONCE: Final = 500
 """Ops in one answer to SYNC."""
+MOST_BYTES_AT_ONCE: Final = 4 * 1024 * 1024
+"""What they may take, about (causal.cost_of): all are said to a link at once, and one to which much waits ends."""
 LOOK_S: Final = 1.0
 """How often a node tells what it has, and compares it with what others told."""
 WRONG_PAUSE_S: Final = 60.0
@@ -40,9 +44,11 @@ SYNC: Final = "s"
 class Resync:
     """The exchange with all members."""
 
-    def __init__(self, core: Core, now: float, pages: Pages, place: int) -> None:
-        """`place`: this node's among those that keep mail, from 0."""
+    def __init__(self, core: Core, now: float, pages: Pages, place: int, most_bytes: int = MOST_BYTES_AT_ONCE) -> None:
+        """`place`: this node's among those that keep mail, from 0. `most_bytes`: as MOST_BYTES_AT_ONCE."""
         self.core: Final = core
+        self.most_ops = MOST_AT_ONCE
+        self.most_bytes = most_bytes
         self.pulling: Final = Pulling(core, pages, self._sync)
         self.fetching: Final = Fetching(core)
         self._lost: Final = LostOps(core, self.pulling, self.fetching, place)
@@ -51,10 +57,10 @@ class Resync:
         self._asked = 0
         self._look_at = now
         self._told_held: Vector = ()
-        self._syncing: dict[str, str] = {}
-        """Peer -> the tag of its unanswered SYNC."""
+        self._syncing: dict[str, tuple[str, Sync]] = {}
+        """Peer -> its unanswered SYNC, with its tag."""
         self._again: Final[set[str]] = set()
-        """Members that had no time for a SYNC, and are asked at the next look."""
+        """Members that had no time for a SYNC, or nothing new, and are asked at the next look."""
         self._behind: dict[str, dict[str, int]] = {}
         """Peer -> what it had that we lacked when we looked last."""
         self._forgive_at = now
@@ -78,29 +84,34 @@ class Resync:
     def _sync(self, peer: str) -> None:
         self._asked += 1
         tag = f"{SYNC}{self._asked}"
-        self._syncing[peer] = tag
-        self.core.send(peer, Sync(held=self.core.journal.vector()), tag)
+        sync = self._lacking()
+        self._syncing[peer] = tag, sync
+        self.core.send(peer, sync, tag)
+
+    def _lacking(self) -> Sync:
+        """What is applied, and what waits: that is not told again, as the texts of many ops would come each time."""
+        return Sync(held=self.core.journal.vector(), waits=self.core.causal.reaches())
 
     # What members say
 
     def hear_sync(self, peer: Peer, tag: str, sync: Sync) -> None:
-        """Send what `held` does not cover, at most MOST_AT_ONCE ops; then the peer asks again."""
-        theirs = {dot.origin: dot.seq for dot in sync.held}
+        """Send what the peer lacks, a bounded number of ops; then it asks again."""
         peer.tells(sync.held, self.core.causal.held)
         if not self.core.answers_now(peer.name, SYNC):
             self.core.send(peer.name, No(reason=Reason.BUSY), tag)
             return
-        ops: list[Op] = []
-        for origin in self.core.rows.held():
-            after = theirs.get(origin, 0)
-            oldest = self.core.rows.oldest(origin)
-            if self.core.causal.held.get(origin, 0) > after and oldest > after + 1:
+        theirs = {dot.origin: dot.seq for dot in sync.held}
+        for origin, seq in sync.waits:
+            theirs[origin] = max(seq, theirs.get(origin, 0))
+        mine = self.core.causal.held
+        for origin in sorted(mine):
+            oldest, after = self.core.rows.oldest(origin), theirs.get(origin, 0)
+            if mine[origin] > after and oldest > after + 1:
                 self.core.send(peer.name, No(reason=Reason.FAILED, oldest=Dot(origin, oldest)), tag)
                 return
-            ops += self.core.rows.ops(origin, after, MOST_AT_ONCE + 1 - len(ops))
-        for op in ops[:MOST_AT_ONCE]:
+        ops, is_all = missed(self.core.rows, mine, theirs, self.most_ops, self.most_bytes)
+        for op in ops:
             self.core.tell(peer.name, op)
-        is_all = len(ops) <= MOST_AT_ONCE
         peer.is_live = peer.is_live or is_all
         self.core.send(peer.name, Ok(held=self.core.journal.vector(), left=0 if is_all else 1), tag)
 
@@ -109,15 +120,19 @@ class Resync:
 
     def answered(self, peer: Peer, tag: str, answer: Command) -> None:
         """The answer to a SYNC of ours, which may be forgotten by now."""
-        if self._syncing.get(peer.name) != tag:
+        expected, asked = self._syncing.get(peer.name, ("", Sync()))
+        if expected != tag:
             return
         del self._syncing[peer.name]
         if isinstance(answer, Ok):
             peer.tells(answer.held, self.core.causal.held)
-            if answer.left:
+            if not answer.left:
+                self.on_synced(peer.name)
+            elif self._lacking() != asked:
                 self._sync(peer.name)
             else:
-                self.on_synced(peer.name)
+                # What came is of no use now, and would be no other if it were asked for at once.
+                self._again.add(peer.name)
         elif isinstance(answer, No) and answer.reason == Reason.BUSY:
             self._again.add(peer.name)
         elif isinstance(answer, No):
@@ -144,10 +159,10 @@ class Resync:
         self._told_held = vector
 
     def _compare(self, peer: Peer) -> None:
-        """Ask for what the peer had a second ago, and we still lack."""
-        held = self.core.causal.held
+        """Ask for what the peer had a second ago, and did not come yet."""
+        held, lacks = self.core.causal.held, self.core.causal.lacks
         before = self._behind.get(peer.name, {})
-        is_behind = peer.name in self._again or any(held.get(origin, 0) < seq for origin, seq in before.items())
+        is_behind = peer.name in self._again or any(lacks(Dot(origin, seq)) for origin, seq in before.items())
         self._again.discard(peer.name)
         if is_behind and peer.is_up and peer.name not in self._syncing and peer.name != self.pulling.peer:
             self._sync(peer.name)

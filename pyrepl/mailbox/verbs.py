@@ -421,11 +421,12 @@ class Ack(Command):
 
 
 class Sync(Command):
-    """All ops beyond `held` are wanted."""
+    """All ops beyond `held` are wanted, but for those up to `waits`, which came and cannot be applied yet."""
 
     VERB: ClassVar = "SYNC"
     SENDERS: ClassVar = _NODE
     held: Vector = ()
+    waits: Vector = ()
 
 
 class Boxes(Command):

@@ -100,6 +100,7 @@ class Keeping:
                 has_lock_files=watch is None,
                 layout=layout,
                 why_no_user=conf.why_no_user,
+                output_bytes=conf.talk.output_bytes,
             )
             node = Node(conf.name, conf.members, rows, now, options)
             self.driver: Final = Driver(

@@ -90,3 +90,15 @@ def test_what_waits_is_bounded() -> None:
     assert causal.count == 1 and causal.held == {"a": 3}
     with pytest.raises(AssertionError):
         causal.applied(op("a9"))
+
+
+def test_what_is_here_is_applied_or_waits() -> None:
+    causal = Causal({"a": 1}, most=3)
+    for at in ("a3", "b1", "b2"):
+        causal.add(op(at))
+    assert (causal.reach("a"), causal.reach("b"), causal.reach("c")) == (1, 2, 0)
+    assert causal.reaches() == (Dot("b", 2),)
+    assert causal.lacks(Dot("a", 2)) and causal.lacks(Dot("a", 3)) and not causal.lacks(Dot("b", 2))
+    assert not causal.lacks(Dot("b", 3)), "there is no room for it"
+    causal.add(op("a2"))
+    assert causal.reaches() == (Dot("a", 3), Dot("b", 2)) and not causal.lacks(Dot("a", 4))
