@@ -32,7 +32,6 @@ def found_folders(
     for folder in boxes.folders():
         follow(order.user, folder)
     check_inbox(files, boxes.root)
-    boxes.remember(order.names)
     places = boxes.places()
     boxes.check_missing({*order.known, *dict(order.names)})
     found = tuple(_found(files, boxes, place, order.known) for place in places)

@@ -31,6 +31,7 @@ from pyrepl.daemon.mailbox.results import failed
 from pyrepl.daemon.mailbox.sqlite_rows import SqliteRows
 from pyrepl.daemon.mailbox.text_writer import TextWriter
 from pyrepl.daemon.mailbox.uidlist_lock import LocksHere, UidlistLock
+from pyrepl.daemon.mailbox.user_folders import SeenPlaces
 from pyrepl.daemon.mailbox.workers import Workers, all_of
 from pyrepl.errors import ConfigError
 from pyrepl.mailbox.boxes import names
@@ -136,6 +137,9 @@ class Keeping:
         having = {user: _inbox_in(boxes) for user, boxes in shown.items() if boxes or user in unread}
         for each in workers.stores:
             each.expect(having)
+        for user, boxes in shown.items():
+            # Before any store looks for a mailbox: nothing else tells its folder from a copy. All have one SeenPlaces.
+            workers.stores[0].remember(user, boxes)
         for at in range(0, len(users), _USERS_AT_ONCE):
             portion = users[at : at + _USERS_AT_ONCE]
             known = {user: shown[user] for user in portion}
@@ -205,7 +209,8 @@ class Keeping:
             UidlistLock(files, host, time.sleep, _LOCK_WAIT_S, keeper=keeper, here=here)
             for _ in range(settings.mailbox_workers)
         ]
-        stores = [MaildirStore(files, place, layout, lock, name, time.sleep, gates, blocks) for lock in locks]
+        seen = SeenPlaces()
+        stores = [MaildirStore(files, place, layout, lock, name, time.sleep, gates, blocks, seen) for lock in locks]
         stores[0].prepare(is_new)
         return Workers(stores)
 

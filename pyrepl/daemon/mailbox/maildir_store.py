@@ -31,7 +31,7 @@ from pyrepl.daemon.mailbox.results import failed, storable, told_of_name
 from pyrepl.daemon.mailbox.text_reading import read_text
 from pyrepl.daemon.mailbox.uidlist_lock import LockBusy, UidlistLock
 from pyrepl.daemon.mailbox.user_boxes import BoxGone, UserBoxes
-from pyrepl.daemon.mailbox.user_folders import Place, UserFolders
+from pyrepl.daemon.mailbox.user_folders import Place, SeenPlaces, TwoFolders, UserFolders
 from pyrepl.daemon.mailbox.work_batches import begin_flags, perform_in_batches, settle
 from pyrepl.errors import CorruptData
 from pyrepl.mailbox.aligning import DRAFT, AlignOrder
@@ -103,9 +103,10 @@ class MaildirStore:
         sleep: Callable[[float], None],
         keeper: GateKeeper | None = None,
         blocks: UidBlocks | None = None,
+        seen: SeenPlaces | None = None,
     ) -> None:
         """`origin`: the node's name, as the marker at the root names it. With gates: `keeper`, and `blocks`, which say
-        whose a UID is."""
+        whose a UID is. `seen`: what all stores of the node have seen; None if this is the only one."""
         self._files: Final = files
         self._place: Final = place
         self._layout: Final = layout
@@ -114,6 +115,7 @@ class MaildirStore:
         self._sleep: Final = sleep
         self._keeper: Final = keeper
         self._blocks: Final = blocks
+        self._seen: Final = seen or SeenPlaces()
         self.fresh: Final = FreshTexts()
         """Texts that gates had read."""
         self.drop: Final = DropFolder(files, place.root)
@@ -182,8 +184,7 @@ class MaildirStore:
         return found
 
     def remember(self, user: str, names: Mapping[str, str]) -> None:
-        """Raises NotThere, OSError."""
-        self._asked(user).remember(names.items())
+        self._seen.remember(user, names, self._layout)
 
     def check_missing(self, user: str, boxes: Iterable[str]) -> None:
         """Raises NotThere, OSError, CorruptData."""
@@ -206,7 +207,9 @@ class MaildirStore:
         except BoxGone as error:
             return GateResult(why=str(error), is_gone=True, is_shut=True)
         except (*TROUBLE, NoKeeper) as error:
-            return GateResult(why=failed(error).reason, is_shut=isinstance(error, NotThere | FileNotFoundError))
+            # One that may lie in each of two folders has a gate in both, of which none was shut.
+            is_nowhere = isinstance(error, NotThere | FileNotFoundError) and not isinstance(error, TwoFolders)
+            return GateResult(why=failed(error).reason, is_shut=is_nowhere)
 
     def _gate(self, box: OpenBox, order: GateOrder) -> GateResult:
         assert self._keeper is not None, "a store without gates"
@@ -236,6 +239,7 @@ class MaildirStore:
         assert self._keeper is not None, "a store without gates"
         try:
             boxes = self._asked(order.user)
+            self.remember(order.user, dict(order.names))
             found = found_folders(self._files, boxes, order, self._keeper.follow_user)
             for each in found.boxes:
                 if each.name == INBOX and each.box in order.known:
@@ -458,10 +462,10 @@ class MaildirStore:
 
     def _boxes(self, user: str) -> UserBoxes:
         root = self._place.present(user)
-        return _remembered(self._users, user, lambda: self._new_boxes(root))
+        return _remembered(self._users, user, lambda: self._new_boxes(user, root))
 
-    def _new_boxes(self, root: bytes) -> UserBoxes:
-        folders = UserFolders(self._files, root, self._layout)
+    def _new_boxes(self, user: str, root: bytes) -> UserBoxes:
+        folders = UserFolders(self._files, root, self._layout, self._seen.of(user))
         return UserBoxes(self._files, folders, self._layout, self.drop, self._lock, self._sleep, self._blocks)
 
 

@@ -115,7 +115,7 @@ class UserBoxes:
         if target and uidlist_file.guid_in(self._files, self._folders.root) == guid:
             # Its copy is there, be it one that was made before a crash.
             self._empty_inbox(bases_in(self._files, self._folders.path(target)))
-        self._folders.forget(guid)
+        self._folders.lies(Place(name, guid, target))
         moved(guid)
 
     def free_inbox(self) -> None:
@@ -150,7 +150,7 @@ class UserBoxes:
             away = self._move_away(place)
             if self.has_mail(away):
                 self._move_back(away, self.path(place))
-                self._folders.forget(place.guid)
+                self._folders.lies(place)
                 return False
             remove_tree(self._files, away)
         self._drop.aside(place.guid).remove_all()
@@ -212,10 +212,6 @@ class UserBoxes:
         """All mailboxes, by name, whose lists can be read. Raises OSError."""
         return self._folders.scan()
 
-    def remember(self, names: Iterable[tuple[str, str]]) -> None:
-        """GUIDs, and what the rows call them."""
-        self._folders.remember((guid.encode(), name) for guid, name in names)
-
     def check_missing(self, guids: Iterable[str]) -> None:
         """Raises OSError, CorruptData, NotThere where `places` did not find one of these, and it is not gone."""
         self._folders.check_missing({guid.encode() for guid in guids})
@@ -246,7 +242,7 @@ class UserBoxes:
             self._complete(made, guid, work.uidvalidity, work.uidnext)
             self._folders.make_parents(target)
             self._put(made, target)
-        self._folders.forget(guid)
+        self._folders.lies(Place(work.name, guid, target))
 
     def _complete(self, path: bytes, guid: bytes, uidvalidity: int, uidnext: int) -> None:
         """Make a folder that is there a mailbox; uidlist comes last, as it is what makes it one. Until the node has the

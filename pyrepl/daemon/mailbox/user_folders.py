@@ -6,7 +6,7 @@ Not here: making and moving them (user_boxes.py), and the layouts (pyrepl.mailbo
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from contextlib import suppress
 from typing import Final, NamedTuple, final
 
@@ -31,18 +31,51 @@ class Place(NamedTuple):
     folder: bytes
 
 
+class TwoFolders(NotThere):
+    """Nothing tells which of some folders with one GUID is the mailbox's."""
+
+
+class _Claim(NamedTuple):
+    """A folder with a mailbox's GUID; no name if it cannot be said."""
+
+    name: str | None
+    folder: bytes
+
+
+@final
+class SeenPlaces:
+    """Where each mailbox of each user was seen last, be it gone now; until it was seen, where it lies by what the rows
+    call it. It tells a mailbox's folder from a copy, so it is kept until the mailbox is removed, and all stores of a
+    node have one: a user is one store's alone, but for the start, when the first one sees all."""
+
+    def __init__(self) -> None:
+        self._of: Final[dict[str, dict[bytes, Place]]] = {}
+
+    def of(self, user: str) -> dict[bytes, Place]:
+        """The user's, by GUID; whoever looks or moves mailboxes changes it."""
+        return self._of.setdefault(user, {})
+
+    def remember(self, user: str, names: Mapping[str, str], layout: Layout) -> None:
+        """What the user's mailboxes are called, by GUID, as the rows have it."""
+        seen = self.of(user)
+        for guid, name in names.items():
+            if guid.encode() not in seen and layout.why_not(name) is None:
+                seen[guid.encode()] = Place(name, guid.encode(), layout.folder(name))
+
+
 @final
 class UserFolders:
     """What lies below one user's folder. What was found is remembered, and looked for again when it is not there."""
 
-    def __init__(self, files: Files, root: bytes, layout: Layout) -> None:
-        """`root`: the user's folder, which is there."""
+    def __init__(self, files: Files, root: bytes, layout: Layout, seen: dict[bytes, Place]) -> None:
+        """`root`: the user's folder, which is there. `seen`: the user's of SeenPlaces."""
         self._files: Final = files
         self._layout: Final = layout
         self.root: Final = root
         self._known: dict[bytes, Place] = {}
-        self._seen: Final[dict[bytes, Place]] = {}
-        """Where each was found last, be it gone now."""
+        self._seen: Final = seen
+        self._unsure: dict[bytes, Exception] = {}
+        """Mailbox that is none of `_known`, though folders have its GUID -> why none of them is its own."""
         self._unread: OSError | CorruptData | None = None
         """Why a folder is none of `_known`, as its list could not be read when all were looked for."""
         self._own_unread: OSError | CorruptData | None = None
@@ -68,6 +101,7 @@ class UserFolders:
         as beside the mailboxes of a user whose home it is."""
         if not self._is_where_known(guid):
             self.scan()
+            self._check_sure(guid)
             if self._own_unread is not None and guid not in self._known:
                 raise self._own_unread.with_traceback(None)
         return self._known.get(guid)
@@ -76,20 +110,21 @@ class UserFolders:
         place = self._known.get(guid)
         return place is not None and guid_in(self._files, self.path(place.folder)) == guid
 
-    def remember(self, names: Iterable[tuple[bytes, str]]) -> None:
-        """What mailboxes are called, as the rows have it: where one lies that was not seen yet."""
-        for guid, name in names:
-            if guid not in self._seen and self._layout.why_not(name) is None:
-                self._seen[guid] = Place(name, guid, self._layout.folder(name))
-
     def check_missing(self, guids: Set[bytes]) -> None:
         """Raises OSError, CorruptData, NotThere where one of these was not found, and is not gone: it may lie in a
-        folder whose list cannot be read, or something of it is where it was seen."""
+        folder whose list cannot be read, or something of it is where it was seen, or nothing tells its folder from a
+        copy."""
         missing = guids - self._known.keys()
+        for guid in missing:
+            self._check_sure(guid)
         if missing and self._unread is not None:
             raise self._unread.with_traceback(None)
         for guid in missing & self._seen.keys():
             self._check_gone(self._seen[guid].folder)
+
+    def _check_sure(self, guid: bytes) -> None:
+        if guid in self._unsure:
+            raise self._unsure[guid].with_traceback(None)
 
     def _check_gone(self, folder: bytes) -> None:
         """Of INBOX's folder others say what is there."""
@@ -110,12 +145,15 @@ class UserFolders:
         """All mailboxes that have a GUID, by name, of folders whose list can be read: `check_missing` tells what the
         others may be. Raises OSError.
 
-        A GUID that two folders claim is that one's where it was seen; where that is not known, the other one's and not
-        INBOX's: INBOX is moved by making a copy first. A mailbox whose folder got a name that cannot be said is there,
-        under the name that it had.
+        Of folders that claim one GUID that one is the mailbox where it was seen. A mailbox has moved if the only one
+        lies elsewhere, or the only one besides INBOX, which is moved by making a copy first; but not while something of
+        it is where it was seen. Else nothing tells which it is, and it is none of them. A mailbox whose folder got a
+        name that cannot be said is there, under the name that it had.
         """
-        self._known, self._unread, self._own_unread = {}, None, None
-        unnamed, copied = [], []
+        self._known, self._unsure, self._unread, self._own_unread = {}, {}, None, None
+        unnamed = []
+        claims: dict[bytes, list[_Claim]] = {}
+        unread: dict[bytes, OSError | CorruptData] = {}
         for folder in [b"", *sorted(self._folders())]:
             name = self._layout.name(folder)
             if name is None:
@@ -123,25 +161,50 @@ class UserFolders:
             try:
                 guid = guid_in(self._files, self.path(folder))
             except (OSError, CorruptData) as error:
+                unread[folder] = error
                 self._unread = self._unread or error
                 is_own = name is not None and self._is_own(folder)
                 self._own_unread = self._own_unread or (error if is_own else None)
                 continue
             if guid is not None:
-                copied += self._take(guid, name, folder)
+                claims.setdefault(guid, []).append(_Claim(name, folder))
+        copied = [folder for guid, those in claims.items() for folder in self._choose(guid, those, unread)]
         self._seen.update(self._known)
-        self.unnamed, self.copied = tuple(unnamed), tuple(copied)
+        self.unnamed, self.copied = tuple(unnamed), tuple(sorted(copied))
         return sorted(self._known.values())
 
-    def _take(self, guid: bytes, name: str | None, folder: bytes) -> list[bytes]:
-        """Which folder has this GUID too, and is not the mailbox's."""
-        seen, other = self._seen.get(guid), self._known.get(guid)
-        if name is None and (seen is None or other is not None):
-            return []
-        if seen is not None and other is not None and other.folder == seen.folder:
-            return [folder]
-        self._known[guid] = Place(seen.name if name is None and seen is not None else name or "", guid, folder)
-        return [] if other is None else [other.folder]
+    def _choose(self, guid: bytes, claims: Sequence[_Claim], unread: Mapping[bytes, Exception]) -> list[bytes]:
+        """Which of these folders is the mailbox; those that are not, as they are told."""
+        seen, named = self._seen.get(guid), [each for each in claims if each.name is not None]
+        chosen = next((each for each in claims if seen is not None and each.folder == seen.folder), None)
+        likely = named or (claims if seen is not None else [])
+        if chosen is None and likely:
+            try:
+                chosen = self._moved_to(guid, likely, unread)
+            except (OSError, CorruptData, NotThere) as error:
+                self._unsure[guid] = error
+        if chosen is not None:
+            name = seen.name if chosen.name is None and seen is not None else chosen.name
+            self._known[guid] = Place(name or "", guid, chosen.folder)
+        return [each.folder for each in named if each is not chosen]
+
+    def _moved_to(self, guid: bytes, likely: Sequence[_Claim], unread: Mapping[bytes, Exception]) -> _Claim:
+        """Which folder a mailbox has that is not where it was seen, if it was. Raises TwoFolders, NotThere, OSError,
+        CorruptData where that cannot be told."""
+        seen = self._seen.get(guid)
+        if seen is not None and seen.folder in unread:
+            raise unread[seen.folder]
+        if seen is not None:
+            self._check_gone(seen.folder)
+        others = [each for each in likely if each.folder or len(likely) == 1]
+        if len(others) == 1:
+            return others[0]
+        where = " and ".join(os.fsdecode(self.path(each.folder)) for each in others)
+        raise TwoFolders(
+            f"{where} have the GUID of one mailbox, {guid.decode()}, and nothing tells which of them is its folder:"
+            f" remove {NAME.decode()} and dovecot.index* from the copies, which are mailboxes of their own then, or"
+            " remove them"
+        )
 
     def watched(self) -> list[bytes]:
         """The folders in which mailboxes appear and go, and those that are to become some, as they have no GUID yet,
@@ -149,8 +212,13 @@ class UserFolders:
         is_nested = self._layout.separator == "/"
         return [b"", *(each for each in self._folders() if is_nested or not self._has_list(each))]
 
+    def lies(self, place: Place) -> None:
+        """A mailbox was made, or moved, to this place."""
+        self._known = {}
+        self._seen[place.guid] = place
+
     def forget(self, guid: bytes) -> None:
-        """The folder of a mailbox was made, moved or removed."""
+        """A mailbox was removed."""
         self._known = {}
         self._seen.pop(guid, None)
 

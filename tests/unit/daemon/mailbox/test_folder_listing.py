@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
+from pyrepl.daemon.mailbox import maildir_store
 from pyrepl.daemon.mailbox.maildir_store import MaildirStore
 from pyrepl.daemon.mailbox.maildirs_place import MaildirsPlace, NotThere
 from pyrepl.daemon.mailbox.uidlist_lock import GATE_S, UidlistLock
@@ -16,6 +17,7 @@ from pyrepl.mailbox.gate_states import GateOrder, GateWork
 from pyrepl.mailbox.maildir.layout import LAYOUTS
 from pyrepl.mailbox.store import (
     AddMessage,
+    MakeBox,
     MoveMessage,
     Outcome,
     RemoveBox,
@@ -158,6 +160,47 @@ def test_a_folder_that_was_copied_is_told() -> None:
     found = rig.listed()
     assert [each.name for each in sorted_(found)] == ["INBOX", "Work"]
     assert found is not None and found.copied == ((HOME + b"/.Another").decode(), (HOME + b"/.Zoo").decode())
+
+
+def _copy_work(rig: Rig) -> None:
+    """A message comes into Work after its folder was copied."""
+    rig.disk.make_folders(HOME + b"/.Work-old/cur")
+    rig.disk.make_folders(HOME + b"/.Work-old/new")
+    rig.disk.write_new(HOME + b"/.Work-old" + LIST, rig.disk.read(HOME + b"/.Work" + LIST))
+    tell(rig.store, add(rig.store, "G1", 3, b"one", box=WORK_ID))
+
+
+def test_which_of_two_folders_is_a_copy_is_not_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The mail that the copy does not have would be expunged on all nodes."""
+    monkeypatch.setattr(maildir_store, "MOST_OPEN", 1)
+    rig = Rig()
+    assert rig.store.folders(ORDER).found is not None
+    _copy_work(rig)
+    tell(rig.store, MakeBox("bob", "8" * 32, "INBOX", 7, 1))
+    assert rig.store.listing("bob", "8" * 32).messages == ()
+    result = rig.store.gate(GateOrder(GateWork.SHUT, USER, WORK_ID))
+    assert result.found is not None and [each.guid for each in result.found.messages] == ["G1"]
+
+
+def test_a_gate_in_each_of_two_folders_is_not_shut() -> None:
+    rig = Rig()
+    _copy_work(rig)
+    again = Rig(disk=rig.disk).store
+    result = again.gate(GateOrder(GateWork.SHUT, USER, WORK_ID))
+    assert "nothing tells which of them is its folder" in result.why and not result.is_shut and not result.is_gone
+    assert outcomes(again.perform([SetFlags(USER, WORK_ID, "G1", ())])) == [Outcome.FAILED]
+    assert "nothing tells" in again.folders(FolderOrder(USER, frozenset({WORK_ID}))).why
+
+
+def test_works_of_a_mailbox_that_is_not_mounted_are_not_done() -> None:
+    """What the rows call it is known before its user's folders are looked at for the first time."""
+    rig = Rig()
+    tell(rig.store, add(rig.store, "G1", 3, b"one", box=WORK_ID))
+    rig.disk.rename(HOME + b"/.Work", b"/elsewhere")
+    rig.disk.make_folders(HOME + b"/.Work")
+    again = Rig(disk=rig.disk).store
+    again.remember(USER, {WORK_ID: "Work"})
+    assert outcomes(again.try_again([SetFlags(USER, WORK_ID, "G1", ())])) == [Outcome.FAILED]
 
 
 @pytest.mark.parametrize("name", [b".INBOX", b".&bad", b".two..dots"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import shlex
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from pyrepl.daemon.mailbox.configured import configured
 from pyrepl.daemon.mailbox.database import DatabaseError
 from pyrepl.daemon.mailbox.keeper import NAME
 from pyrepl.daemon.mailbox.keeping import Keeping
+from pyrepl.daemon.mailbox.maildir_store import MaildirStore
 from pyrepl.daemon.mailbox.maildirs_place import NotThere
 from pyrepl.daemon.mailbox.sqlite_rows import SqliteRows
 from pyrepl.daemon.mailbox.uidlist_lock import LocksHere
@@ -50,6 +52,27 @@ async def test_rows_outlive_it_and_texts_of_before_go(tmp_path: Path) -> None:
     assert again.driver.node.core.causal.held == {origin: 1}
     assert list((tmp_path / "mail" / ".pyrepl-drop").iterdir()) == []
     assert (tmp_path / "mail" / "alice" / "dovecot-uidlist").exists()
+    again.stop()
+
+
+@in_loop
+async def test_every_store_knows_a_mailbox_from_a_copy_of_its_folder_after_a_start(tmp_path: Path) -> None:
+    """The mail that the copy does not have would be expunged on all nodes."""
+    keeping = opened(tmp_path)
+    await keeping.settle()
+    for number, name in (("1", "INBOX"), ("2", "Work")):
+        keeping.driver.node.core.do([Create(user="alice", box=Box(name), id=number * 32, uidvalidity=7)])
+    await keeping.driver.round()
+    keeping.stop()
+    work = tmp_path / "mail" / "alice" / ".Work"
+    shutil.copytree(work, work.with_name(".Work-old"))
+    (work / "cur" / "G1,S=4:2,").write_bytes(b"text")
+    again = opened(tmp_path)
+    await again.settle()
+    assert again.workers is not None and len(again.workers.stores) > 1
+    for store in again.workers.stores:
+        assert isinstance(store, MaildirStore)
+        assert store.listing("alice", "2" * 32).unlisted == {b"G1,S=4"}
     again.stop()
 
 
