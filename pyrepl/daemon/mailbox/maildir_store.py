@@ -26,7 +26,8 @@ from pyrepl.daemon.mailbox.listing import Listing
 from pyrepl.daemon.mailbox.look import Look
 from pyrepl.daemon.mailbox.maildirs_place import MaildirsPlace, NotThere
 from pyrepl.daemon.mailbox.message_files import Change
-from pyrepl.daemon.mailbox.open_box import OpenBox, OtherBox
+from pyrepl.daemon.mailbox.one_folder import OtherBox
+from pyrepl.daemon.mailbox.open_box import OpenBox
 from pyrepl.daemon.mailbox.results import failed, storable, told_of_name
 from pyrepl.daemon.mailbox.text_reading import read_text
 from pyrepl.daemon.mailbox.uidlist_lock import LockBusy, UidlistLock

@@ -19,7 +19,6 @@ Not here: which mailbox has which folder (user_boxes.py), and who tells works (m
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from contextlib import suppress
 from itertools import takewhile
@@ -33,10 +32,11 @@ from pyrepl.daemon.mailbox.listing import Listing, Message
 from pyrepl.daemon.mailbox.look import Look
 from pyrepl.daemon.mailbox.message_files import Change, MessageFiles
 from pyrepl.daemon.mailbox.message_text import TextReader, shown_path
+from pyrepl.daemon.mailbox.one_folder import OneFolder
 from pyrepl.daemon.mailbox.results import failed
 from pyrepl.daemon.mailbox.uidlist_file import UidlistFile
 from pyrepl.daemon.mailbox.uidlist_lock import LockBusy, UidlistLock
-from pyrepl.errors import CorruptData, PyreplError
+from pyrepl.errors import CorruptData
 from pyrepl.mailbox.compare import FoundBox
 from pyrepl.mailbox.copies import guid_of_copy, is_told_guid
 from pyrepl.mailbox.flag_changes import with_change
@@ -57,10 +57,6 @@ _PLACED: Final = (AddMessage, MoveMessage)
 
 def _know_nothing() -> None:
     return None
-
-
-class OtherBox(PyreplError):
-    """The folder holds another mailbox than the one that was opened: somebody renamed folders."""
 
 
 class _Told(NamedTuple):
@@ -92,6 +88,7 @@ class OpenBox:
         self.folder: Final = folder
         self.guid: Final = guid
         self._files: Final = files
+        self._one: Final = OneFolder(files, folder)
         self._lock: Final = lock
         self._list: Final = UidlistFile(files, folder)
         self._messages: Final = MessageFiles(files, folder)
@@ -105,10 +102,12 @@ class OpenBox:
 
     def load(self) -> None:
         """See what changed. Raises OSError, CorruptData, OtherBox."""
+        self._one.begin()
         self._list.load()
         if self._list.header.guid != self.guid:
-            raise OtherBox(f"{os.fsdecode(self.folder)} holds another mailbox by now")
+            self._one.refuse()
         self._messages.load()
+        self._one.check()
         self._keywords.load()
         self._aside.load()
         self._has_sought = False
@@ -362,6 +361,7 @@ class OpenBox:
             else:
                 results += self._perform_portion(portion, find_text)
         self._messages.sync()
+        self._one.check()
         self._keep_out(before)
         return results
 
@@ -526,12 +526,14 @@ class OpenBox:
     def _look_twice(self) -> None:
         self._has_sought = False
         self._messages.load(force=True)
+        self._one.check()
 
     def _seek(self, lines: Iterable[Entry]) -> None:
         """Look once more for files of lines that have none."""
         missed = {entry.base for entry in lines if not self._messages.has(entry.base)}
         if missed:
             self._messages.seek(missed)
+            self._one.check()
 
 
 def _stored(guid: str) -> bytes:

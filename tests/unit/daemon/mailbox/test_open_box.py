@@ -13,7 +13,8 @@ from pyrepl.daemon.mailbox.aside import Aside
 from pyrepl.daemon.mailbox.box_plan import BoxWork
 from pyrepl.daemon.mailbox.listing import Listing
 from pyrepl.daemon.mailbox.look import Look
-from pyrepl.daemon.mailbox.open_box import OpenBox, OtherBox
+from pyrepl.daemon.mailbox.one_folder import OtherBox
+from pyrepl.daemon.mailbox.open_box import OpenBox
 from pyrepl.daemon.mailbox.uidlist_file import create
 from pyrepl.daemon.mailbox.uidlist_lock import UidlistLock
 from pyrepl.mailbox.compare import Found
@@ -120,6 +121,51 @@ def test_another_mailbox_in_the_folder_is_never_touched(disk: ModelDisk, box: Op
         with pytest.raises(OtherBox):
             use()
     assert disk.stat(b"/box/dovecot-uidlist.lock") is None
+
+
+@pytest.mark.parametrize("how", ["listing", "whole", "part"])
+def test_folders_that_are_renamed_during_a_look_are_noticed(disk: ModelDisk, box: OpenBox, how: str) -> None:
+    """All messages would count as expunged, since the folder that is listed has another mailbox's."""
+    for number in itertools.count(1):
+        box.perform([_add("a", 1)], lambda work: b"/text")
+        assert [each.guid for each in box.look(Look(2)).messages] == ["a"]
+        disk.make_folders(b"/other/cur")
+        disk.make_folders(b"/other/new")
+        create(disk, b"/other", 8, b"1" * 32, 1)
+        swapped = _swap_before_listing(disk, number)
+        try:
+            if how == "listing":
+                assert [each.guid for each in box.listing().messages] == [b"a"]
+            else:
+                found = box.look(Look(2, is_whole=how == "whole"))
+                assert not found.gone and (how == "part" or len(found.messages) == 1)
+        except OtherBox:
+            assert swapped
+        else:
+            assert not swapped
+            break
+        del disk.names
+        disk.rename(b"/box", b"/gone%d" % number)
+        disk.rename(b"/old", b"/box")
+        if how != "listing":
+            disk.unlink(b"/box/dovecot-uidlist.lock")
+        box = OpenBox(disk, b"/box", GUID, box._lock, Aside(disk, b"", GUID))
+    assert number > 2
+
+
+def _swap_before_listing(disk: ModelDisk, number: int) -> list[bytes]:
+    """Another mailbox's folder takes the place of /box before the so many-th folder is listed; where it went, then."""
+    names, listed, swapped = disk.names, itertools.count(1), list[bytes]()
+
+    def swap_then_list(folder: bytes) -> list[bytes]:
+        if folder.startswith(b"/box/") and next(listed) == number:
+            disk.rename(b"/box", b"/old")
+            disk.rename(b"/other", b"/box")
+            swapped.append(b"/old")
+        return names(folder)
+
+    disk.names = swap_then_list  # type: ignore[method-assign]
+    return swapped
 
 
 def test_another_uidvalidity(disk: ModelDisk, box: OpenBox) -> None:
