@@ -148,10 +148,11 @@ class UidlistLock:
         assert self._gate_text is not None
         path = folder + b"/" + NAME
         is_new = self._files.stat(path) is None or self._owner(path) != self._gate_text
+        if is_new and self._is_kept(path):
+            # One of another name is that of a keeper which is gone, whatever has its pid now.
+            self._put_kept(path)
+            return True
         if is_new:
-            # A kept one of another name is that of a keeper which is gone, whatever has its pid now.
-            if self._is_kept(path):
-                self._remove(path)
             self._acquire(path, self._gate_text)
         self._files.set_mtime(path, GATE_S)
         self._remember_shut(path)
@@ -159,9 +160,13 @@ class UidlistLock:
 
     def keep(self, folder: bytes) -> None:
         """With gates, a lock that was taken is kept, without being free for a moment. Raises OSError."""
-        assert self._gate_text is not None
         path = folder + b"/" + NAME
         assert path in self._held
+        self._put_kept(path)
+
+    def _put_kept(self, path: bytes) -> None:
+        """A lock in our keeper's name takes the place of the one that is there."""
+        assert self._gate_text is not None
         with suppress(FileNotFoundError):
             self._files.unlink(path + _GOING)
         self._files.write_new(path + _GOING, self._gate_text)
@@ -180,7 +185,7 @@ class UidlistLock:
         return self._is_kept(folder + b"/" + NAME)
 
     def has_living_owner(self, folder: bytes) -> bool | None:
-        """Does the process live that holds it? None if nobody does, or the owner cannot be read."""
+        """Does the process live that holds it? None if nobody does, or no owner is named. Raises OSError."""
         text = self._owner(folder + b"/" + NAME)
         return not self._is_dead(text) if text else None
 
@@ -297,10 +302,14 @@ class UidlistLock:
             self._files.rename(path, private)
         except FileNotFoundError:
             return
-        if self._owner(private) != text:
-            with suppress(FileExistsError):
-                self._files.link(private, path)
-        self._files.unlink(private)
+        is_same = False
+        try:
+            is_same = self._owner(private) == text
+        finally:
+            if not is_same:
+                with suppress(FileExistsError):
+                    self._files.link(private, path)
+            self._files.unlink(private)
 
     def _is_left(self, path: bytes, text: bytes) -> bool:
         """Has a lock that is called `text`, of an owner who cannot be asked for, stayed the same for too long?"""
@@ -318,17 +327,18 @@ class UidlistLock:
         return waited_s >= (_TORN_S if is_torn else _ELSEWHERE_S)
 
     def _owner(self, path: bytes) -> bytes:
+        """What the lock says; b"" if there is none. One that cannot be read may be anybody's. Raises OSError."""
         try:
             return self._files.read(path)[:256]
-        except OSError:
+        except FileNotFoundError:
             return b""
 
 
 def is_alive_here(pid: int) -> bool:
-    """Is there such a process? One of another user is alive too."""
+    """Is there such a process? One of another user is alive too; a number that no pid can be is nobody's."""
     try:
         os.kill(pid, 0)
-    except ProcessLookupError:
+    except (ProcessLookupError, OverflowError):
         return False
     except OSError:
         return True

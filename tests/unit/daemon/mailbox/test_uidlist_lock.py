@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import subprocess
 import sys
@@ -11,7 +12,7 @@ import pytest
 
 from pyrepl.daemon.mailbox.files import DiskFiles
 from pyrepl.daemon.mailbox.uidlist_file import NAME as LIST
-from pyrepl.daemon.mailbox.uidlist_lock import NAME, LockBusy, LocksHere, UidlistLock, is_alive_here
+from pyrepl.daemon.mailbox.uidlist_lock import GATE_S, NAME, LockBusy, LocksHere, UidlistLock, is_alive_here
 from tests.unit.daemon.mailbox.model_disk import ModelDisk
 
 FOLDER = b"/box"
@@ -179,6 +180,7 @@ def test_who_is_alive() -> None:
     ended = subprocess.Popen([sys.executable, "-c", ""])
     ended.wait()
     assert is_alive_here(os.getpid()) and is_alive_here(1) and not is_alive_here(ended.pid)
+    assert not is_alive_here(9_999_999_999), "no pid can be that"
 
 
 def gated(held: bytes | None = None, keeper: int = 1) -> Rig:
@@ -222,8 +224,50 @@ def test_a_lock_that_an_earlier_keeper_kept_is_taken_over() -> None:
     gone = gated()
     gone.lock.shut(FOLDER)
     gone.lock = UidlistLock(gone.disk, b"host", gone.sleep, 2.0, lambda pid: True, keeper=7)
-    gone.lock.shut(FOLDER)
-    assert gone.disk.read(PATH) == b"7:host" and gone.slept == 0
+    there: list[bool] = []
+    gone.disk.before_call = lambda number, what, path: there.append(gone.disk.stat(PATH) is not None)
+    assert gone.lock.shut(FOLDER)
+    assert gone.disk.read(PATH) == b"7:host" and gone.slept == 0 and gone.lock.is_shut(FOLDER)
+    assert there and all(there), "it was not free for a moment"
+
+
+class Unread(ModelDisk):
+    """No lock can be opened, as where a process has as many files open as it may."""
+
+    def read(self, path: bytes, start: int = 0) -> bytes:
+        if path.startswith(PATH):
+            raise OSError(errno.EMFILE, "Too many open files")
+        return super().read(path, start)
+
+
+@pytest.mark.parametrize("is_kept", [True, False])
+def test_one_that_cannot_be_opened_is_not_a_dead_owners(is_kept: bool) -> None:
+    """A gate would be open without anybody having asked for the mastership."""
+    disk = Unread()
+    disk.make_folders(FOLDER)
+    disk.write_new(PATH, b"1:host")
+    if is_kept:
+        disk.set_mtime(PATH, GATE_S)
+    before = disk.stat(PATH)
+    lock = UidlistLock(disk, b"host", lambda _: None, 2.0, lambda pid: pid == 1, keeper=1)
+    for use in (lock.shut, lock.take, lock.has_living_owner):
+        with pytest.raises(OSError, match="Too many open files"):
+            use(FOLDER)
+    assert disk.stat(PATH) == before and disk.names(FOLDER) == [NAME]
+
+
+def test_one_that_cannot_be_opened_any_more_is_not_taken_away() -> None:
+    class Later(Unread):
+        def read(self, path: bytes, start: int = 0) -> bytes:
+            return b"2:host" if path == PATH else super().read(path, start)
+
+    disk = Later()
+    disk.make_folders(FOLDER)
+    disk.write_new(PATH, b"2:host")
+    before = disk.stat(PATH)
+    with pytest.raises(OSError, match="Too many open files"):
+        UidlistLock(disk, b"host", lambda _: None, 2.0, lambda pid: False).take(FOLDER)
+    assert disk.stat(PATH) == before and disk.names(FOLDER) == [NAME]
 
 
 def test_one_that_a_keeper_kept_which_is_gone_keeps_nobody_out() -> None:
