@@ -34,7 +34,7 @@ class MessageFiles:
 
     Invariants: `_places` has base -> (folder within the mailbox, file's name), as listed and as we changed it since;
     `_names` has all names of each folder, so too, but those that `_passed_over` has. Of a base with several names,
-    which `_doubled` has, it is one of them, rather one in cur/.
+    which `_doubled` has all of, it is one of them, rather one in cur/.
     """
 
     def __init__(self, files: Files, folder: bytes) -> None:
@@ -42,7 +42,7 @@ class MessageFiles:
         self._folder: Final = folder
         self._places: dict[bytes, tuple[bytes, bytes]] = {}
         self._names: Final[dict[bytes, set[bytes]]] = {NEW: set(), CUR: set()}
-        self._doubled: Final[set[bytes]] = set()
+        self._doubled: Final[dict[bytes, set[tuple[bytes, bytes]]]] = {}
         self._passed_over: Final[dict[bytes, set[bytes]]] = {NEW: set(), CUR: set()}
         self._listed_ns: dict[bytes, int] = {}
         self._heard = 0
@@ -175,7 +175,7 @@ class MessageFiles:
         self._names[subfolder].add(name)
         known = self._places.get(base, (subfolder, name))
         if known != (subfolder, name):
-            self._doubled.add(base)
+            self._doubled.setdefault(base, {known}).add((subfolder, name))
         if (known[0], subfolder) != (CUR, NEW):
             self._places[base] = (subfolder, name)
         self._touch(base)
@@ -184,19 +184,15 @@ class MessageFiles:
         """There is no file of this name any more."""
         base = base_of(name)
         self._names[subfolder].discard(name)
-        left = self._all_of(base) if base in self._doubled else []
+        left = self._doubled.get(base, set())
+        left.discard((subfolder, name))
         if len(left) < 2:
-            self._doubled.discard(base)
+            self._doubled.pop(base, None)
         if self._places.get(base) == (subfolder, name):
             del self._places[base]
             if left:
-                self._places[base] = left[-1]
+                self._places[base] = max(left, key=lambda place: (place[0] == CUR, place[1]))
             self._touch(base)
-
-    def _all_of(self, base: bytes) -> list[tuple[bytes, bytes]]:
-        """Where files of a base with several names are, those in cur/ last."""
-        named = ((folder, name) for folder, names in self._names.items() for name in sorted(names))
-        return [(folder, name) for folder, name in named if base_of(name) == base]
 
     def _touch(self, base: bytes) -> None:
         if self.touched is not None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from pyrepl.daemon.mailbox import message_files
 from pyrepl.daemon.mailbox.message_files import CUR, MOST_HEARD, NEW, Change, MessageFiles
-from pyrepl.mailbox.maildir.filename import Name
+from pyrepl.mailbox.maildir.filename import Name, base_of
 from tests.unit.daemon.mailbox.model_disk import ModelDisk
 
 
@@ -182,3 +183,29 @@ def test_a_file_that_was_renamed_meanwhile_is_removed(disk: ModelDisk, found: Me
     disk.unlink(b"/box/new/b")
     found.remove(b"b")
     assert not found.has(b"b")
+
+
+def test_messages_with_several_names_do_not_have_all_others_looked_through(
+    disk: ModelDisk, found: MessageFiles, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was heard of twice, as changes before a listing are heard of after it, is there twice for a moment."""
+    many = 100
+    found.hear([Change(CUR, b"m%d:2,FS" % number, True) for number in range(many)])
+    looked = 0
+
+    def counting(name: bytes) -> bytes:
+        nonlocal looked
+        looked += 1
+        return base_of(name)
+
+    monkeypatch.setattr(message_files, "base_of", counting)
+    steps = [b":2,", b":2,S"]
+    changes = [
+        Change(CUR, b"m%d%b" % (number, step), is_there)
+        for number in range(many)
+        for step in steps
+        for is_there in (True, False)
+    ]
+    found.hear(changes)
+    assert looked <= 3 * len(changes)
+    assert all(found.find(b"m%d" % number) == Name(b"m%d" % number, b"FS") for number in range(many))
