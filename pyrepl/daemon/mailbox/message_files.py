@@ -133,7 +133,8 @@ class MessageFiles:
         self._changed.add(CUR)
 
     def rename(self, base: bytes, to: Name) -> None:
-        """Give a message another name, in cur/. Raises FileNotFoundError if it is gone, other OSErrors."""
+        """Give a message another name, the only one, in cur/. Raises FileNotFoundError if it is gone, other OSErrors."""
+        self._remove_doubles(base)
         subfolder, old = self._places[base]
         if (subfolder, old) != (CUR, render(to)):
             self._files.rename(self._path(subfolder, old), self._path(CUR, render(to)))
@@ -155,11 +156,30 @@ class MessageFiles:
             self._unlink(base)
 
     def _unlink(self, base: bytes) -> None:
+        """All files of a message go: one that is left would be it, and come back everywhere."""
+        for place in self._all_of(base):
+            self._unlink_at(place)
+
+    def _unlink_at(self, place: tuple[bytes, bytes]) -> None:
+        self._files.unlink(self._path(*place))
+        self._drop(*place)
+        self._changed.add(place[0])
+
+    def _remove_doubles(self, base: bytes) -> None:
+        """Of the files of a message one is left, as one with older flags would be it later. Those of another size
+        stay: they may be other texts, of which a Dovecot makes messages."""
+        for place in self._all_of(base) if base in self._doubled else ():
+            if place != self._places[base] and self._is_same(place, self._places[base]):
+                self._unlink_at(place)
+
+    def _is_same(self, place: tuple[bytes, bytes], kept: tuple[bytes, bytes]) -> bool:
+        """The one that is kept is looked at last: somebody may give it the other's name without the lock."""
+        found, own = self._files.stat(self._path(*place)), self._files.stat(self._path(*kept))
+        return found is not None and own is not None and found.size == own.size
+
+    def _all_of(self, base: bytes) -> list[tuple[bytes, bytes]]:
         place = self._places.get(base)
-        if place is not None:
-            self._files.unlink(self._path(*place))
-            self._drop(*place)
-            self._changed.add(place[0])
+        return sorted(self._doubled.get(base, () if place is None else (place,)))
 
     def sync(self) -> None:
         """What we changed is on disk when this returns. Raises OSError."""

@@ -144,6 +144,38 @@ def test_a_message_with_several_names_is_there_as_long_as_one_is(
     assert found.find(b"a") is None
 
 
+@pytest.mark.parametrize("is_link", [True, False])
+def test_a_message_with_several_names_goes_with_all_of_them(
+    disk: ModelDisk, found: MessageFiles, is_link: bool
+) -> None:
+    """As where a restore brought its file back under the flags that it had; it would come back everywhere."""
+    for path in (b"/box/cur/a:2,T", b"/box/new/a"):
+        disk.link(b"/box/cur/a:2,S", path) if is_link else disk.write_new(path, b"one")
+    found.load()
+    found.remove(b"a")
+    assert disk.names(b"/box/cur") == [] and disk.names(b"/box/new") == [b".hidden", b"b"] and not found.has(b"a")
+
+
+@pytest.mark.parametrize("flags", [b"F", b"S", b"T"])
+def test_a_message_with_several_names_has_one_when_its_flags_were_set(
+    disk: ModelDisk, found: MessageFiles, flags: bytes
+) -> None:
+    disk.write_new(b"/box/cur/a:2,T", b"one")
+    disk.link(b"/box/cur/a:2,S", b"/box/new/a")
+    found.load()
+    found.rename(b"a", Name(b"a", flags))
+    assert disk.names(b"/box/cur") == [b"a:2," + flags] and disk.names(b"/box/new") == [b".hidden", b"b"]
+    found.load(force=True)
+    assert found.find(b"a") == Name(b"a", flags)
+
+
+def test_a_file_of_another_size_is_not_taken_for_the_same_message(disk: ModelDisk, found: MessageFiles) -> None:
+    disk.write_new(b"/box/cur/a:2,T", b"another text")
+    found.load()
+    found.rename(b"a", Name(b"a", b"F"))
+    assert len(disk.names(b"/box/cur")) == 2
+
+
 @pytest.mark.parametrize("is_heard", [True, False])
 def test_a_message_in_cur_keeps_its_flags_beside_one_of_its_name_in_new(
     disk: ModelDisk, found: MessageFiles, is_heard: bool
