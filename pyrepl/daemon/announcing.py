@@ -61,7 +61,7 @@ class Announcer:
     def ready(self, listeners: Sequence[str]) -> None:
         """The data is loaded and clients are served by these listeners: tcp, unix."""
         self._teller.ready(self._node.keyspace.key_count, self._uptime_s(), listeners)
-        self._supervision.ready()
+        self._supervision.ready(self._clock.now())
 
     def ended(self, *, orderly: bool) -> None:
         """The node has ended. `orderly`: it was told to end; otherwise it could not start."""

@@ -122,7 +122,11 @@ class App:
         self.mailboxes = mailboxes = optional.mailbox_server(
             node, tls, handshakes, clock, randomness, log, event_log, streams
         )
-        supervision = Supervision(node, os.environ)
+        supervision = (
+            Supervision(node, os.environ)
+            if mailboxes is None
+            else Supervision(node, os.environ, mailboxes.why_dovecot_waits)
+        )
         use = ProcessUse(node, clock)
         ports = Ports(node, clients, handshakes, [port for port in (streams, mailboxes) if port is not None], log)
         self.sampler = EventSampler(node, replicas.story, event_log, clock)

@@ -8,7 +8,7 @@ is not sent: nothing that a node does makes systemd's `reload`. A supervisor tha
 from __future__ import annotations
 
 import socket
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Final, final
 
@@ -19,20 +19,29 @@ from pyrepl.units import format_memory
 
 NOTIFY_SOCKET: Final = "NOTIFY_SOCKET"
 _LOOK_EVERY_S: Final = 1.0
+_WAIT_S: Final = 0.1
+"""As often it is looked whether what units that need us wait for is done: each start of theirs takes as much longer."""
 
 
 @final
 class Supervision(Service):
     """Reports to the supervisor, if there is one.
 
+    Clients are served as soon as the data is loaded; `awaited` may keep READY back longer.
+
     Invariant: `_last` is the state that was reported last; once the node is ready, a state is reported only when it
     differs from the last one.
     """
 
-    def __init__(self, node: Node, environment: Mapping[str, str]) -> None:
+    def __init__(
+        self, node: Node, environment: Mapping[str, str], awaited: Callable[[float], str] = lambda now: ""
+    ) -> None:
         """`environment` is that of the process. The directive `supervised` says whether there is to be a supervisor:
-        systemd, auto (systemd if NOTIFY_SOCKET is set), or no."""
+        systemd, auto (systemd if NOTIFY_SOCKET is set), or no. `awaited` says what else is to be done before units that
+        need us may start, "" if nothing."""
         self._node = node
+        self._awaited = awaited
+        self._is_served = False
         mode = node.settings.supervised
         wanted = mode in ("systemd", "auto")
         self._address = _address(environment.get(NOTIFY_SOCKET, "")) if wanted else None
@@ -43,18 +52,21 @@ class Supervision(Service):
         Type=notify."""
         node.process.supervised = "no" if self._address is None else "systemd"
 
-    def ready(self) -> None:
-        """The data is loaded and clients are served: units that wait for us may start."""
-        self._is_ready = True
-        self._last = condition(self._node)
-        self._tell(f"READY=1\nSTATUS={self._last}")
+    def ready(self, now: float) -> None:
+        """The data is loaded and clients are served: units that wait for us may start, if nothing else is awaited."""
+        self._is_served = True
+        self.tick(now)
 
     def tick(self, now: float) -> None:
         """Report the state if it has changed; before the node is ready, each time."""
         if self._address is None:
             return
-        state = condition(self._node)
-        if not self._is_ready:
+        awaited = self._awaited(now) if self._is_served and not self._is_ready else ""
+        state = awaited or condition(self._node)
+        if self._is_served and not self._is_ready and not awaited:
+            self._is_ready = True
+            self._tell(f"READY=1\nSTATUS={state}")
+        elif not self._is_ready:
             # Otherwise systemd would take a long load for a start that hangs, and kill us.
             self._tell(f"EXTEND_TIMEOUT_USEC=30000000\nSTATUS={state}")
         elif state != self._last:
@@ -62,7 +74,7 @@ class Supervision(Service):
         self._last = state
 
     def next_deadline(self, now: float) -> float:
-        return now + _LOOK_EVERY_S
+        return now + (_WAIT_S if self._is_served and not self._is_ready and self._address else _LOOK_EVERY_S)
 
     def stop(self) -> None:
         """The node has begun to end."""

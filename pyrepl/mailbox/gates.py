@@ -120,9 +120,9 @@ class Gates:
                     self._unlooked.add(box.guid)
         mastering.tracker.unlooked = self._unlooked
 
-    def is_all_looked(self) -> bool:
-        """Do the rows have all that Dovecots did before the start, in mailboxes that are known?"""
-        return not self._unlooked
+    def count_all_unlooked(self) -> int:
+        """Of how many known mailboxes do the rows not have yet what Dovecots did before the start?"""
+        return len(self._unlooked)
 
     def state(self, box: str) -> GateState | None:
         """None of a mailbox that is not here."""

@@ -186,7 +186,9 @@ class Node:
     def _is_all_seen(self) -> bool:
         """Do the rows have all that Dovecots did before the start?"""
         return (
-            self.gates is None or self.folders is None or (self.gates.is_all_looked() and self.folders.is_all_listed())
+            self.gates is None
+            or self.folders is None
+            or (not self.gates.count_all_unlooked() and self.folders.is_all_listed())
         )
 
     def may_read(self, client: str) -> bool:

@@ -1790,6 +1790,20 @@ class MailboxGateLost(MailboxNotice):
 
 
 @final
+class MailboxGatesOpen(MailboxWord):
+    seconds: float
+    why: str
+    WORD: ClassVar[str] = "gates_open"
+    TO_DO: ClassVar[str] = "See what else the log says: the rights, or the disk of these users"
+    LEVEL: ClassVar[Level] = Level.WARNING
+    TEXT: ClassVar[str] = (
+        "For {seconds:.0f} s nothing went on ({why}), so systemd starts Dovecot all the same. In mailboxes whose gates"
+        " are not shut yet it may give out UIDs that another node gives out too; of two mails with one UID, one gets"
+        " another"
+    )
+
+
+@final
 class MailboxStoreStuck(MailboxWord):
     seconds: float
     WORD: ClassVar[str] = "store_stuck"

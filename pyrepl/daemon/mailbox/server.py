@@ -31,6 +31,7 @@ from pyrepl.daemon.mailbox.dialer import Dialer
 from pyrepl.daemon.mailbox.disk_watch import DiskRefuses
 from pyrepl.daemon.mailbox.figures import Figures
 from pyrepl.daemon.mailbox.first_line import FirstLine
+from pyrepl.daemon.mailbox.first_look import FirstLook
 from pyrepl.daemon.mailbox.keeper_link import KeeperLink, NoKeeper, take_leave
 from pyrepl.daemon.mailbox.keeping import Keeping
 from pyrepl.daemon.mailbox.lmtp_port import LmtpPort
@@ -116,12 +117,20 @@ class MailboxServer(Service):
         """To the keeper of the gates, while the disk refuses and nothing is open."""
         self._farewell: asyncio.Task[None] | None = None
         """It is over: done when nothing is open any more, and the gates are gone."""
+        self._first_look: Final = FirstLook(self._teller.gates_open)
 
     # As a port and as a service
 
     def settings_changed(self, names: Collection[str]) -> None:
         if self.conf.is_kept_by_doveadm:
             check_doveadm(self._settings)
+
+    def why_dovecot_waits(self, now: float) -> str:
+        """What is still to be done before the Dovecot of this node may start, "" if nothing."""
+        if self.conf.gates is None:
+            return ""
+        gates = None if self.conns.keeping is None else self.conns.keeping.driver.node.gates
+        return self._first_look.why_not(None if gates is None else gates.count_all_unlooked(), now)
 
     def bind(self) -> None:
         """Open the port and the socket. Raises ConfigError."""
@@ -252,6 +261,7 @@ class MailboxServer(Service):
                 self._teller.begun_again(str(error))
             except Exception as error:
                 self._teller.begun_again(_words(error))
+            self._first_look.failed(self._clock.now())
             self._dialer.stop()
             self._drop_all(CLOSED if self.conns.trouble.why else "this node begins again: come again")
             await self._ended(keeping)

@@ -55,6 +55,10 @@ class MailboxTeller:
         """What the store was asked for takes long, and is waited for."""
         self._told(events.MailboxStoreStuck(seconds), f"{seconds:.0f} s")
 
+    def gates_open(self, seconds: float, why: str) -> None:
+        """A Dovecot may start, though not all gates were shut."""
+        self._told(events.MailboxGatesOpen(seconds, why), why)
+
     def stopped(self, user: str, reason: str) -> None:
         self._told(events.MailboxUserStopped(user, reason), f"{user}: {reason}")
 

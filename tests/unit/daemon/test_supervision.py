@@ -49,7 +49,7 @@ class TestWhoIsTold:
         node = bare_node(supervised=mode)
         supervision = Supervision(node, environment)
         assert node.process.supervised == "systemd" and not supervision.missing
-        supervision.ready()
+        supervision.ready(0.0)
         supervision.stop()
         assert listener.hear() == [["READY=1", f"STATUS={READY}"], ["STOPPING=1", "STATUS=Shutting down"]]
 
@@ -58,7 +58,7 @@ class TestWhoIsTold:
         listener, environment = systemd
         node = bare_node(supervised=mode)
         supervision = Supervision(node, environment)
-        supervision.ready()
+        supervision.ready(0.0)
         supervision.tick(0.0)
         supervision.stop()
         assert listener.hear() == [] and node.process.supervised == "no" and not supervision.missing
@@ -69,7 +69,7 @@ class TestWhoIsTold:
         node = bare_node(supervised=mode)
         supervision = Supervision(node, environment)
         assert supervision.missing is missing and node.process.supervised == "no"
-        supervision.ready()
+        supervision.ready(0.0)
 
     def test_an_abstract_address(self) -> None:
         listener = Listener("\0pyrepl-test-supervision")
@@ -85,7 +85,9 @@ class TestWhoIsTold:
         for _ in range(1000):
             supervision.stop()
         assert 0 < len(listener.hear()) < 1000
-        Supervision(bare_node(supervised="systemd"), {"NOTIFY_SOCKET": environment["NOTIFY_SOCKET"] + "-gone"}).ready()
+        Supervision(bare_node(supervised="systemd"), {"NOTIFY_SOCKET": environment["NOTIFY_SOCKET"] + "-gone"}).ready(
+            0.0
+        )
 
 
 class TestStates:
@@ -93,7 +95,7 @@ class TestStates:
         listener, environment = systemd
         node = bare_node(supervised="systemd")
         supervision = Supervision(node, environment)
-        supervision.ready()
+        supervision.ready(0.0)
         supervision.tick(0.0)
         node.persistence.loading = Loading(1.0, 100, 200, asynchronous=False)
         supervision.tick(0.0)
@@ -110,6 +112,21 @@ class TestStates:
         supervision.tick(0.0)
         told = ["EXTEND_TIMEOUT_USEC=30000000", "STATUS=Loading the dataset in memory: 50%"]
         assert listener.hear() == [told, told]
+
+    def test_units_that_need_us_wait_for_what_is_awaited(self, systemd: tuple[Listener, dict[str, str]]) -> None:
+        listener, environment = systemd
+        awaited = "3 gates are being shut"
+        supervision = Supervision(bare_node(supervised="systemd"), environment, lambda now: awaited)
+        supervision.ready(0.0)
+        assert supervision.next_deadline(0.0) < 1.0
+        supervision.tick(0.0)
+        told = ["EXTEND_TIMEOUT_USEC=30000000", "STATUS=3 gates are being shut"]
+        assert listener.hear() == [told, told]
+        awaited = ""
+        supervision.tick(0.0)
+        awaited = "something else"
+        supervision.tick(0.0)
+        assert listener.hear()[2:] == [["READY=1", f"STATUS={READY}"]] and supervision.next_deadline(0.0) == 1.0
 
     @in_loop
     async def test_of_a_replica(self, tmp_path: Path) -> None:
