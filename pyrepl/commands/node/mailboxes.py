@@ -147,7 +147,7 @@ def mailbox_help(call: Call) -> list[Simple]:
         "JOIN <user> | *",
         "    Keep the mailboxes of a user from now on that are in the Maildir of this node already. Answered when its",
         "    folders were listed.",
-        "    Of two mailboxes of one name it makes one. *: all users who have a Maildir here, as STATUS shows.",
+        "    Of two mailboxes of one name it makes one. * alone: all users who have a Maildir here, as STATUS shows.",
         "RESYNC <user> [<mailbox>]",
         "    Compare them with another node's now, and take what is missing here; answered with what differed.",
         "SCRUB",

@@ -13,6 +13,7 @@ from typing import Final, NamedTuple
 from pyrepl.address import Address
 from pyrepl.config.mailbox_kinds import MailboxMember
 from pyrepl.config.settings import Settings
+from pyrepl.daemon.mailbox.doveadm_program import why_no_one
 from pyrepl.daemon.mailbox.files import DiskFiles
 from pyrepl.daemon.mailbox.maildirs_place import MaildirsPlace
 from pyrepl.errors import ConfigError
@@ -55,6 +56,8 @@ class Configured(NamedTuple):
 
     def why_no_user(self, user: str) -> str:
         """Why no mailbox of a user can be kept here, "" if one can."""
+        if self.is_kept_by_doveadm:
+            return why_no_one(user)
         return "" if self.place is None else self.place.why_no_user(user)
 
     @property

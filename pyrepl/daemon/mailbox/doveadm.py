@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final, final
 
-from pyrepl.daemon.mailbox.doveadm_program import MOST_UIDS, DoveadmError, DoveadmProgram, NoMailbox
+from pyrepl.daemon.mailbox.doveadm_program import MOST_UIDS, DoveadmError, DoveadmProgram, NoMailbox, of_user
 from pyrepl.mailbox.aligning import DRAFT, AlignOrder
 from pyrepl.mailbox.portions import portions
 from pyrepl.mailbox.words import ranges, render_uids
@@ -40,7 +40,7 @@ class Doveadm:
                 # A name alone is a pattern, which finds the messages of other mailboxes too; without one, doveadm opens
                 # all mailboxes to see which has the GUID, and waits at their gates.
                 search = ("mailbox", name, "mailbox-guid", order.box, "uid", render_uids(ranges(uids)))
-                self._program.run(*options, "flags", how, "-u", order.user, DRAFT, *search)
+                self._program.run(*options, "flags", how, *of_user(order.user), DRAFT, *search)
 
     def _raise(self, order: AlignOrder) -> str:
         """What the mailbox is called."""
@@ -53,13 +53,15 @@ class Doveadm:
         return name
 
     def _update(self, order: AlignOrder, name: str) -> None:
-        self._program.run("mailbox", "update", "-u", order.user, "--min-highest-modseq", str(order.modseq), "--", name)
+        self._program.run(
+            "mailbox", "update", *of_user(order.user), "--min-highest-modseq", str(order.modseq), "--", name
+        )
 
     def _shown_as(self, order: AlignOrder) -> str:
         """The name with the separator and the prefix that Dovecot's configuration says."""
         # The pattern * alone finds nothing where names have a prefix.
-        names = [row.get("mailbox", "") for row in self._program.rows("mailbox", "list", "-u", order.user)]
-        for row in self._program.rows("mailbox", "status", "-u", order.user, "--", "guid", *names):
+        names = [row.get("mailbox", "") for row in self._program.rows("mailbox", "list", *of_user(order.user))]
+        for row in self._program.rows("mailbox", "status", *of_user(order.user), "--", "guid", *names):
             if row.get("guid") == order.box:
                 return row.get("mailbox", "")
         raise DoveadmError(f"Dovecot shows {order.user} no mailbox {order.name} with the GUID {order.box}")

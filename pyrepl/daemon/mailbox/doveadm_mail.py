@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple, final
 
-from pyrepl.daemon.mailbox.doveadm_program import MOST_UIDS, DoveadmError, DoveadmProgram
+from pyrepl.daemon.mailbox.doveadm_program import MOST_UIDS, DoveadmError, DoveadmProgram, of_user
 from pyrepl.mailbox.maildir.layout import Layout, normal
 from pyrepl.mailbox.portions import portions
 from pyrepl.mailbox.words import is_keyword, ranges, render_uids
@@ -54,9 +54,10 @@ class DoveadmMail:
     """One user's mail. Its methods wait for the program, and raise DoveadmError."""
 
     def __init__(self, program: DoveadmProgram, user: str, layout: Layout) -> None:
-        """`layout`: by its separator."""
+        """`layout`: by its separator. Raises DoveadmError for who cannot be asked for."""
         self._program: Final = program
         self._user: Final = user
+        self._of: Final = of_user(user)
         self.layout: Final = layout
 
     # What there is
@@ -84,7 +85,7 @@ class DoveadmMail:
 
     def subscribed(self) -> frozenset[str]:
         """The names that are subscribed."""
-        rows = self._program.rows("mailbox", "list", "-s", "-u", self._user)
+        rows = self._program.rows("mailbox", "list", "-s", *self._of)
         return frozenset(parsed_names(rows, self.layout))
 
     def messages(self, box: DoveadmBox) -> list[DoveadmMessage] | None:
@@ -106,7 +107,7 @@ class DoveadmMail:
         """The messages that are still there, and their texts."""
         for portion in _by_size(messages):
             uids = {each.uid: each for each in portion}
-            said = self._program.run(*("fetch", "-u", self._user, "uid size.physical text"), *_search(box, uids))
+            said = self._program.run(*("fetch", *self._of, "uid size.physical text"), *_search(box, uids))
             for uid, text in parsed_texts(said):
                 if uid in uids:
                     yield uids[uid], text
@@ -116,28 +117,28 @@ class DoveadmMail:
     def save(self, box: DoveadmBox, uid: int, guid: str, received: int, text: bytes) -> None:
         """Save a message. Dovecot gives it another UID if the next one is above this one, and says nothing of it."""
         words = ("-m", self._own(box.name), "-U", str(uid), "-g", guid, "-r", str(received))
-        self._program.run("save", "-u", self._user, *words, text=text)
+        self._program.run("save", *self._of, *words, text=text)
 
     def change_flags(self, how: str, box: str, uids: Iterable[int], flags: Iterable[str]) -> None:
         """`how`: add, remove or replace."""
         for portion in portions(sorted(uids), MOST_UIDS):
-            words = ("-u", self._user, "--", " ".join(sorted(flags)), *_search(box, portion))
+            words = (*self._of, "--", " ".join(sorted(flags)), *_search(box, portion))
             self._program.run("flags", how, *words)
 
     def expunge(self, box: str, uids: Iterable[int]) -> None:
         for portion in portions(sorted(uids), MOST_UIDS):
-            self._program.run("expunge", "-u", self._user, *_search(box, portion))
+            self._program.run("expunge", *self._of, *_search(box, portion))
 
     def create(self, guid: str, name: str) -> None:
-        self._program.run("mailbox", "create", "-u", self._user, "-g", guid, "--", self._own(name))
+        self._program.run("mailbox", "create", *self._of, "-g", guid, "--", self._own(name))
 
     def rename(self, name: str, to: str) -> None:
-        self._program.run("mailbox", "rename", "-u", self._user, "--", self._own(name), self._own(to))
+        self._program.run("mailbox", "rename", *self._of, "--", self._own(name), self._own(to))
 
     def delete_unless_mail(self, box: DoveadmBox) -> bool:
         """One that holds mail by now stays. Is it gone?"""
         try:
-            self._program.run("mailbox", "delete", "-e", "-u", self._user, "--", self._own(box.name))
+            self._program.run("mailbox", "delete", "-e", *self._of, "--", self._own(box.name))
         except DoveadmError:
             now = self.box(box.guid)
             if now is not None and now.messages == 0:
@@ -149,16 +150,16 @@ class DoveadmMail:
         """Give a mailbox another GUID, another UIDVALIDITY, or let its next UID be at least this one."""
         wanted = (("--mailbox-guid", guid), ("--uid-validity", uidvalidity), ("--min-next-uid", uidnext))
         words = [word for option, value in wanted if value for word in (option, str(value))]
-        self._program.run("mailbox", "update", "-u", self._user, *words, "--", self._own(name))
+        self._program.run("mailbox", "update", *self._of, *words, "--", self._own(name))
 
     def subscribe(self, name: str, is_subscribed: bool) -> None:
         how = "subscribe" if is_subscribed else "unsubscribe"
-        self._program.run("mailbox", how, "-u", self._user, "--", self._own(name))
+        self._program.run("mailbox", how, *self._of, "--", self._own(name))
 
     # Inside
 
     def _status(self) -> list[dict[str, str]]:
-        return self._program.rows("mailbox", "status", "-u", self._user, STATUS, "*")
+        return self._program.rows("mailbox", "status", *self._of, STATUS, "*")
 
     def _own(self, name: str) -> str:
         """A name as Dovecot has it."""
@@ -169,7 +170,7 @@ class DoveadmMail:
 
     def _messages(self, *search: str) -> tuple[list[str], list[DoveadmMessage]]:
         """The mailboxes and the messages that are found, by UID."""
-        rows = self._program.rows("fetch", "-u", self._user, _LISTED, *search)
+        rows = self._program.rows("fetch", *self._of, _LISTED, *search)
         try:
             found = sorted((_parsed_message(row), row["mailbox-guid"]) for row in rows)
         except (KeyError, ValueError) as error:

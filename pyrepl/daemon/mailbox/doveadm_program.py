@@ -39,6 +39,23 @@ class NoMailbox(DoveadmError):
     """There is none of this name, or none can have it."""
 
 
+def why_no_one(user: str) -> str:
+    """Why this name cannot be asked for, "" if it can: doveadm takes it as a mask, and does what is asked to all whom
+    it fits."""
+    if not set(user) & set("*?"):
+        return ""
+    return (
+        f"{user}: to doveadm * and ? mean any other user, so nobody can be called so (MAILBOX JOIN * alone means all)"
+    )
+
+
+def of_user(user: str) -> tuple[str, str]:
+    """The words that name one user. Raises DoveadmError."""
+    if why := why_no_one(user):
+        raise DoveadmError(why)
+    return "-u", user
+
+
 @final
 class DoveadmProgram:
     """The program, with what stands before its own words. Its methods wait for it, and raise DoveadmError."""

@@ -178,9 +178,9 @@ class DoveadmStore:
 
     def folders(self, order: FolderOrder) -> FolderResult:
         """A user who is asked for is watched from now on, so nothing is missed."""
-        self._follow(order.user)
-        mail = self._mail(order.user)
         try:
+            mail = self._mail(order.user)
+            self._follow(order.user)
             boxes, unnamed = mail.listed()
             found = tuple(_folder(box, order.known) for box in boxes)
             return FolderResult(FoundFolders(found, mail.subscribed(), unnamed))
@@ -231,8 +231,8 @@ class DoveadmStore:
     # Works
 
     def _perform(self, user: str, box: str, works: list[Work]) -> list[Result]:
-        mail = self._mail(user)
         try:
+            mail = self._mail(user)
             if are_of_boxes(works):
                 return [self._change_boxes(mail, work) for work in works]
             self._undone.add((user, box))

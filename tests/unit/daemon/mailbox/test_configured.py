@@ -87,6 +87,8 @@ def test_mail_that_is_kept_by_doveadm(tmp_path: Path) -> None:
     conf = configured(made(tmp_path, mailbox_maildir="", **BY_DOVEADM), 0.0)
     assert conf.is_kept_by_doveadm and conf.place is None and conf.gates is None
     assert conf.doveadm == ("sh",) and conf.expunge_guard == 100
+    assert conf.why_no_user("alice@example.org") == "" and "al*: to doveadm" in conf.why_no_user("al*")
+    assert configured(made(tmp_path), 0.0).why_no_user("al*") == "", "a Maildir can be called so"
     witness = configured(made(tmp_path, "w", **BY_DOVEADM), 0.0)
     assert not witness.is_kept_by_doveadm and witness.doveadm == () and witness.expunge_guard is None
     assert not configured(made(tmp_path), 0.0).is_kept_by_doveadm

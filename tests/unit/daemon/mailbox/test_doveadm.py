@@ -80,3 +80,10 @@ def test_dovecot_may_call_it_otherwise(tmp_path: Path, code: int) -> None:
 def test_what_it_says_is_told(tmp_path: Path, script: str, why: str) -> None:
     with pytest.raises(DoveadmError, match=why):
         program(tmp_path, script).align(ORDER)
+
+
+@pytest.mark.parametrize("user", ["*", "al*", "a?ice"])
+def test_a_name_that_doveadm_takes_for_others_is_not_said(tmp_path: Path, user: str) -> None:
+    with pytest.raises(DoveadmError, match="mean any other user"):
+        program(tmp_path).align(ORDER._replace(user=user))
+    assert not (tmp_path / "asked").exists()

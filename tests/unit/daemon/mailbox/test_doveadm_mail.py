@@ -117,3 +117,9 @@ def test_what_is_no_text(said: bytes) -> None:
 def test_what_is_no_mailbox() -> None:
     with pytest.raises(DoveadmError, match="something else"):
         list(parsed_boxes([{"mailbox": "INBOX", "guid": "x", "messages": "many"}], FS))
+
+
+@pytest.mark.parametrize("user", ["*", "al*", "a?ice"])
+def test_a_name_that_doveadm_takes_for_others_is_nobodys(fake: FakeDoveadm, user: str) -> None:
+    with pytest.raises(DoveadmError, match="mean any other user"):
+        mail_of(fake, user)

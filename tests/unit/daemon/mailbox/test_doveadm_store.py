@@ -269,3 +269,9 @@ def test_a_user_whose_folders_are_asked_for_is_watched(rig: DoveadmRig) -> None:
     found = rig.store.folders(FolderOrder(USER, frozenset())).found
     assert rig.followed == [USER] and found is not None and found.subscribed == {"INBOX"}
     assert found.boxes == (FoundFolder("INBOX", BOX, 1001),)
+
+
+def test_a_name_that_doveadm_takes_for_others_is_neither_watched_nor_changed(rig: DoveadmRig) -> None:
+    assert "mean any other user" in rig.store.folders(FolderOrder("al*", frozenset())).why and rig.followed == []
+    refused = rig.outcome(MakeBox("al*", "e" * 32, "Work", 7, 1))
+    assert refused.outcome is Outcome.FAILED and rig.fake.names() == {"INBOX": BOX}
