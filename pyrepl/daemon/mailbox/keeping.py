@@ -7,6 +7,7 @@ is thrown away and made anew from the files, as after a crash of the process (se
 from __future__ import annotations
 
 import asyncio
+import signal
 import socket
 import time
 from collections.abc import Callable, Mapping
@@ -65,13 +66,15 @@ class Keeping:
             rows = SqliteRows(conf.database, settings.mailbox_journal_size, time.time)
             opened.callback(rows.close)
             self._rows: Final = rows
+            doveadm, layout = DoveadmProgram(conf.doveadm), LAYOUTS[settings.mailbox_layout]
+            self._doveadm: Final = doveadm
+            opened.callback(doveadm.close)
+            if conf.doveadm:
+                # Before the gates: their keeper is to go on with them if this cannot be.
+                doveadm.hold(conf.database.parent)
             self._gates: Final = None if conf.gates is None else _gates(conf, settings, self._wake, self._keeper_gone)
             if self._gates is not None:
                 opened.callback(self._gates.close)
-            doveadm, layout = DoveadmProgram(conf.doveadm), LAYOUTS[settings.mailbox_layout]
-            opened.callback(doveadm.close)
-            if conf.doveadm:
-                doveadm.hold(conf.database.parent)
             watch = _watch(conf, doveadm, settings, self._wake, self._fail) if conf.is_kept_by_doveadm else None
             if watch is not None:
                 opened.callback(watch.close)
@@ -171,6 +174,10 @@ class Keeping:
                 each.stop()
         if self._watch is not None:
             self._watch.close()
+
+    def end_programs(self, how: signal.Signals) -> None:
+        """What was halted waits for a program that does not end."""
+        self._doveadm.end(how)
 
     def _wait(self) -> None:
         """Until no thread does anything any more. What one does in the store is its own until then: nobody else may do

@@ -11,6 +11,7 @@ Not here: rounds of the machine (driver.py), connections (conns.py, talk_conn.py
 from __future__ import annotations
 
 import asyncio
+import signal
 from collections.abc import Callable, Collection
 from contextlib import suppress
 from functools import partial
@@ -59,6 +60,8 @@ AGAIN_S: Final = 1.0
 """After a failure, when everything is opened anew."""
 STUCK_S: Final = 10.0
 """Threads that have not ended after so long are told of: a disk does not answer, or a doveadm."""
+END_S: Final = 1.0
+"""So long a doveadm has that is told to end, and a disk after it."""
 _LOOK_EVERY_S: Final = 0.1
 _TLS_TOLD_EVERY_S: Final = 60.0
 """A member that speaks TLS to this node, which does not, comes again each second."""
@@ -179,9 +182,14 @@ class MailboxServer(Service):
         self._sockets.close()
 
     async def finish(self) -> None:
-        if self._farewell is not None and not self._farewell.done():
-            # If the disk does not answer the process ends all the same: its keeper shuts the gates then.
-            await asyncio.wait((self._farewell,), timeout=STUCK_S)
+        if self._farewell is None or self._farewell.done():
+            return
+        # If the disk does not answer the process ends all the same: its keeper shuts the gates then.
+        await asyncio.wait((self._farewell,), timeout=STUCK_S)
+        for how in (signal.SIGTERM, signal.SIGKILL):
+            if self.conf.doveadm and not self._farewell.done() and self._keeping is not None:
+                self._keeping.end_programs(how)
+                await asyncio.wait((self._farewell,), timeout=END_S)
 
     def leave(self, then: Callable[[], None]) -> None:
         """MAILBOX LEAVE: as at the node's end, while the node goes on; then `then`. In the next turn, as the machine is

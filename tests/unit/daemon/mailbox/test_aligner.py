@@ -6,9 +6,12 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+import pytest
+
+from pyrepl.daemon.mailbox import server
 from tests.unit.daemon.mailbox.mail_rig import MailProcess, cluster
 from tests.unit.daemon.mailbox.test_doveadm import asked, program
-from tests.unit.daemon.rig import RunningNode, in_loop
+from tests.unit.daemon.rig import RunningNode, in_loop, until
 
 
 @asynccontextmanager
@@ -54,3 +57,17 @@ async def test_an_empty_mailbox_needs_nothing(tmp_path: Path) -> None:
     async with with_a_mail(tmp_path) as (process, _):
         assert (await process.ask("EXPUNGE alice INBOX uids=1")).startswith("OK")
         assert await process.ask("CHECK alice login=1") == "OK" and not (tmp_path / "asked").exists()
+
+
+@in_loop
+async def test_a_doveadm_that_does_not_end_is_ended_with_the_node(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(server, "STUCK_S", 0.01)
+    monkeypatch.setattr(server, "END_S", 60.0)
+    ends = f"trap 'echo > {tmp_path}/ended; exit 1' TERM"
+    program(tmp_path, f"{ends}; echo > {tmp_path}/begun; while :; do sleep 0.02; done")
+    async with with_a_mail(tmp_path) as (process, _):
+        process.say("1 CHECK alice login=1")
+        await until((tmp_path / "begun").exists)
+    assert (tmp_path / "ended").exists()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -9,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from pyrepl.daemon.mailbox import doveadm_program as room
+from pyrepl.daemon.mailbox import left_over
 from pyrepl.daemon.mailbox.doveadm_program import DoveadmError, DoveadmProgram, NoMailbox
 
 
@@ -51,23 +54,74 @@ def test_it_may_not_be_there_or_not_end(tmp_path: Path, monkeypatch: pytest.Monk
         program(tmp_path, "exec sleep 60").run("save")
 
 
-def test_one_that_outlives_its_daemon_is_waited_for(tmp_path: Path) -> None:
+def begun(folder: Path, script: str) -> str:
+    """A script that says when it has begun."""
+    return f"{script}\necho > {folder}/begun; while true; do sleep 0.02; done"
+
+
+def wait_for(path: Path) -> None:
+    while not path.exists():
+        time.sleep(0.01)
+
+
+@pytest.mark.parametrize("script", ["", "trap '' TERM"], ids=["it ends", "it has to be killed"])
+def test_one_that_outlives_its_daemon_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str) -> None:
     """It would do its work after all was compared."""
-    (tmp_path / "go").write_text("")
-    script = f"echo > {tmp_path}/begun; while [ -e {tmp_path}/go ]; do sleep 0.02; done"
-    killed, new = program(tmp_path, script), program(tmp_path, script)
+    monkeypatch.setattr(left_over, "TERM_S", 0.1 if script else 60.0)
+    killed, new = program(tmp_path, begun(tmp_path, script)), DoveadmProgram(["true"])
     killed.hold(tmp_path)
     with ThreadPoolExecutor(1) as thread:
         at_work = thread.submit(killed.run, "save")
-        while not (tmp_path / "begun").exists():
-            time.sleep(0.01)
+        wait_for(tmp_path / "begun")
         killed.close()
-        with pytest.raises(DoveadmError, match="still at work"):
+        new.hold(tmp_path)
+        with pytest.raises(DoveadmError, match="ended with -9" if script else "ended with -15"):
+            at_work.result(10)
+    new.close()
+
+
+def test_one_that_cannot_be_ended_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(left_over, "TERM_S", 0.01)
+    monkeypatch.setattr(left_over, "_end", lambda *args: None)
+    killed = program(tmp_path, begun(tmp_path, f"echo $$ > {tmp_path}/pid"))
+    killed.hold(tmp_path)
+    with ThreadPoolExecutor(1) as thread:
+        at_work = thread.submit(killed.run, "save")
+        wait_for(tmp_path / "begun")
+        killed.close()
+        pid = (tmp_path / "pid").read_text().strip()
+        new = DoveadmProgram(["true"])
+        with pytest.raises(DoveadmError, match=rf"still at work \(process ({pid}|[0-9]+, {pid}|{pid}, [0-9]+)\)"):
             new.hold(tmp_path)
-        (tmp_path / "go").unlink()
-        at_work.result(10)
+        killed.end(signal.SIGKILL)
+        with pytest.raises(DoveadmError, match="ended with -9"):
+            at_work.result(10)
     new.hold(tmp_path)
     new.close()
+
+
+def test_at_the_end_all_are_ended_and_none_is_called(tmp_path: Path) -> None:
+    made = program(tmp_path, begun(tmp_path, ""))
+    with ThreadPoolExecutor(1) as thread:
+        at_work = thread.submit(made.run, "save")
+        wait_for(tmp_path / "begun")
+        made.end(signal.SIGTERM)
+        with pytest.raises(DoveadmError, match="ended with -15"):
+            at_work.result(10)
+    with pytest.raises(DoveadmError, match="the node ends"):
+        made.run("save")
+
+
+def test_whoever_was_forked_meanwhile_does_not_keep_the_lock(tmp_path: Path) -> None:
+    """As the child that writes a snapshot."""
+    made = program(tmp_path, "")
+    made.hold(tmp_path)
+    kept = [os.dup(each) for each in made._lock]
+    made.close()
+    made.hold(tmp_path)
+    made.close()
+    for each in kept:
+        os.close(each)
 
 
 def test_which_process_failed_is_no_reason(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from pyrepl.config.settings import Settings
 from pyrepl.daemon.clock import Clock
 from pyrepl.daemon.mailbox.configured import configured
 from pyrepl.daemon.mailbox.database import DatabaseError
+from pyrepl.daemon.mailbox.doveadm_program import DoveadmError, DoveadmProgram
 from pyrepl.daemon.mailbox.keeper import NAME
 from pyrepl.daemon.mailbox.keeping import Keeping
 from pyrepl.daemon.mailbox.maildir_store import MaildirStore
@@ -209,3 +210,16 @@ async def test_mail_that_is_kept_by_doveadm(tmp_path: Path) -> None:
         while b"G1" in await messages(asking, "INBOX"):
             await asyncio.sleep(0.05)
         assert "cannot be mended" in await asking.error("MAILBOX SCRUB")
+
+
+@in_loop
+async def test_a_doveadm_of_before_that_cannot_be_ended_leaves_the_gates_to_whoever_has_them(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def hold(program: DoveadmProgram, where: Path) -> None:
+        raise DoveadmError("still at work")
+
+    monkeypatch.setattr(DoveadmProgram, "hold", hold)
+    with pytest.raises(DoveadmError, match="still at work"):
+        opened(folder, mailbox_gate="on", mailbox_doveadm="true")
+    assert not (folder / NAME).exists(), "no keeper was asked"
