@@ -185,7 +185,7 @@ class Machine:
         command, name = self._taken(command, text)
 
         def hear(node: Node, now: float) -> None:
-            assert node.why_not(command) is None
+            assert node.why_not(peer, command) is None
             node.hear(peer, tag, command, name, now)
 
         self.tell(hear, first=overtakes(command))

@@ -132,7 +132,7 @@ def test_messages_with_long_guids_get_other_uids_in_ops_that_can_be_said() -> No
             name = f"G{number:03d}" + "\xe9" * ((MOST_GUID_BYTES - 4) // 2)
             row = MessageRow(guid, name, UNPLACED, Token(1, 0), (Dot("a", 1),), 4, 7)
             cluster.rows[node].put_message(row)
-            cluster.stores[node].boxes[guid][name] = (UNPLACED, frozenset())
+            cluster.stores[node].boxes[guid][name] = (UNPLACED, ())
     cluster.nodes["a"].core.unsettled.add(guid)
     cluster.run(3.0)
     for node in "ab":

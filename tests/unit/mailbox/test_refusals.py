@@ -148,7 +148,7 @@ def test_whatever_else_a_member_says_does_not_make_the_machine_fail() -> None:
         for _ in range(1000):
             now += 0.01
             command = hostile.command()
-            if node.why_not(command) is None:
+            if node.why_not("b", command) is None:
                 node.hear("b", hostile.tag(), command, "", now)
             for take in (node.core.works, node.core.removals, node.core.sends, node.core.notices, node.core.unneeded):
                 take()

@@ -167,7 +167,7 @@ def many_flags(cluster: Cluster, guid: str, flags: tuple[str, ...]) -> None:
         home = rows.home("alice", guid)
         assert home is not None
         rows.put_message(home._replace(flags=from_set(flags, Stamp(home.modseq, "a"))))
-        cluster.stores[name].boxes[home.box][guid] = (home.uid, frozenset(flags))
+        cluster.stores[name].boxes[home.box][guid] = (home.uid, tuple(sorted(flags)))
 
 
 def many_origins(cluster: Cluster, name: str) -> None:
