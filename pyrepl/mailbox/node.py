@@ -61,6 +61,7 @@ from pyrepl.mailbox.verbs import (
     Message,
     Messages,
     Op,
+    Ping,
     Renumber,
     RootClaim,
     RootClear,
@@ -175,7 +176,8 @@ class Node:
 
     def hear_mail(self, client: str, tag: str, command: Command, text: str, now: float) -> None:
         """A command of a mail process; `text` names its text in the drop folder."""
-        if isinstance(command, Check) and self.is_witness:
+        if self.is_witness and not isinstance(command, Ping):
+            self.core.let_go(text)
             self.core.reply(client, tag, No(reason=Reason.FAILED, why=WHY_NO_MAIL))
         elif isinstance(command, Check) and command.login:
             self._hear_login(client, tag, command.user, now)

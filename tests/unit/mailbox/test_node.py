@@ -58,6 +58,26 @@ def test_a_witness_has_no_mail() -> None:
     assert cluster.rows["w"].held() == {} and cluster.views()[0]["INBOX/G2"] == (2, ())
 
 
+def test_a_witness_refuses_mail_and_goes_on() -> None:
+    cluster = ready("abw", witnesses="w")
+    cluster.said()
+    lines = (
+        "CREATE alice Work",
+        "SAVE alice INBOX " + save("G1"),
+        "CHECK alice",
+        "LOCK alice INBOX",
+        "FETCH alice guid=G1",
+    )
+    for tag, line in enumerate((*lines, "TX-BEGIN alice tx=t", "PING")):
+        cluster.say(f"m1>w {tag} {line}")
+    said = cluster.said("OK", "NO", "BAD")
+    assert [line.split("%20")[0] for line in said] == [
+        *(f"w>m1 {tag} NO FAILED why=a" for tag in range(6)),
+        "w>m1 6 OK",
+    ]
+    assert cluster.rows["w"].held() == {} and cluster.nodes["w"].core.unneeded() == ["drop"]
+
+
 def test_m7_the_master_tells_the_origin_of_a_late_store_what_the_flags_are() -> None:
     cluster = ready()
     cluster.say("m1>a 1 SAVE alice INBOX " + save("G1"))
