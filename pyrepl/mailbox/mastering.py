@@ -354,10 +354,12 @@ class Mastering:
         if self._ready_by == float("inf"):
             self._ready_by = now + self.options.root.lease_s
         held = self.core.causal.held
-        is_covered = all(held.get(dot.origin, 0) >= dot.seq for clear in self.root.held_of_cleared for dot in clear)
+        cleared = self.root.held_of_cleared
+        is_covered = all(held.get(dot.origin, 0) >= dot.seq for clear in cleared.values() for dot in clear)
         if is_covered or now >= self._ready_by:
             self._ready_by = float("inf")
             self._has_gap = not (is_covered and self.root.all_cleared())
+            cleared.clear()
             self.tracker.root_ready(now)
 
     def _review_clear(self, now: float) -> None:

@@ -75,7 +75,8 @@ class Root:
         self.is_shut_out = False
         """Somebody hears a root that this node does not: the others go on without it."""
         self.cleared: set[str] = set()
-        self.held_of_cleared: list[Vector] = []
+        self.held_of_cleared: Final[dict[str, Vector]] = {}
+        """Member that has cleared -> all that it saved under an older mastership, until this root is ready."""
         self._up: set[str] = set()
         """Members that can be reached."""
         self._heard_at = now
@@ -180,8 +181,9 @@ class Root:
         if clear.epoch != self.epoch:
             return
         if self.is_root:
-            self.cleared.add(clear.node)
-            self.held_of_cleared.append(clear.held)
+            if clear.node in self.members.keepers:
+                self.cleared.add(clear.node)
+                self.held_of_cleared[clear.node] = clear.held
         elif self.root not in ("", self.name) and clear.node != self.name:
             self._out.append(Send(self.root, clear))
 
@@ -356,7 +358,7 @@ class Root:
         self._elected_at = self._ping_at = now
         self._pause_s = 0.0
         self.cleared = set()
-        self.held_of_cleared = []
+        self.held_of_cleared.clear()
         for peer in self.members.others(self.name):
             self._set(peer)
 

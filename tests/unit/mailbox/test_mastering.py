@@ -191,6 +191,7 @@ def test_a_root_that_all_have_cleared_for_goes_on_without_a_gap() -> None:
     cluster.said()
     cluster.say("m1>a 1 LOCK alice INBOX")
     assert "a>m1 1 OK uid=1" in cluster.said()
+    assert cluster.nodes["a"].mastering.root.held_of_cleared == {}, "it is needed no more"
 
 
 @pytest.mark.parametrize("why", ["a crash left a message", "rows came by state in part"])

@@ -10,6 +10,7 @@ from pyrepl.mailbox.root import Root, RootOptions
 from pyrepl.mailbox.root_states import RootState
 from pyrepl.mailbox.rows import ClusterRow
 from pyrepl.mailbox.verbs import RootClaim, RootClear, RootPing
+from pyrepl.mailbox.words import Dot
 from tests.unit.mailbox.elections import Elections
 
 
@@ -66,6 +67,18 @@ def test_t9_a_clear_that_comes_to_another_goes_on_to_the_root() -> None:
     world.roots["b"].hear("c", "*", RootClear(epoch=1, node="c"), world.now)
     world.deliver()
     assert world.said == ["b>a ROOT-CLEAR epoch=1 node=c"]
+
+
+def test_i17_of_each_member_that_keeps_mail_one_vector_is_kept() -> None:
+    world = Elections(witnesses="c")
+    world.run(5.0)
+    root = world.roots["a"]
+    assert root.is_root
+    for seq in range(1, 9):
+        for node in ("b", "c", f"x{seq}"):
+            root.hear("b", "*", RootClear(epoch=root.epoch, node=node, held=(Dot("b", seq),)), world.now)
+    assert root.held_of_cleared["b"] == (Dot("b", 8),) and root.cleared == {"a", "b"}
+    assert root.held_of_cleared.keys() <= {"a", "b"}
 
 
 def test_t8_one_that_comes_back_learns_the_new_root() -> None:
