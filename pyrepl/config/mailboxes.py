@@ -231,6 +231,6 @@ class Mailboxes:
         Memory(64 * KB),
         16 * MB,
         "Bytes that may wait for a node or a mail process which does not read. Beyond it the connection is"
-        " closed, and nothing is lost by that.",
+        " closed, and nothing is lost by that. A transaction that takes more than three quarters of it is refused.",
         mutable=False,
     )

@@ -8,7 +8,7 @@ here. So whatever an op speaks of is there: the mailbox, the message, the UIDs t
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from typing import Final, NamedTuple, final
 
 from pyrepl.mailbox.verbs import Op
@@ -24,10 +24,16 @@ class Waiting(NamedTuple):
 
 
 MOST_WAITING: Final = 10_000
-"""Ops that wait; what comes beyond is dropped and asked for again, but for the next one of an origin that is known."""
+"""Ops that wait; what comes beyond is dropped and asked for again, but for the next transaction of an origin that is
+known."""
 MOST_WAITING_BYTES: Final = 16 * 1024 * 1024
-"""What they may take together, and no more: a line may be 64 KiB. As much as may wait for a member that does not read
-(`mailbox-output-buffer-limit`)."""
+"""What they may take together: a line may be 64 KiB. As much as may wait for a member that does not read
+(`mailbox-output-buffer-limit`). And what one transaction may take beyond that, if it is the next one of an origin that
+is known: it is of use only as a whole."""
+MOST_TX_BYTES: Final = 12 * 1024 * 1024
+"""What one transaction may take that a node makes (`tx_cost`): the rest is for what each of its ops says that it waits
+for."""
+_LEAST_IN_TX: Final = MOST_TX_BYTES // (MOST_WAITING // 2)
 MOST_TOLD: Final = 100
 """Origins of which others are told how much waits, as that has to fit into a line."""
 _OP_BYTES: Final = 1000
@@ -45,16 +51,21 @@ def cost_of(op: Op) -> int:
     return cost
 
 
+def tx_cost(ops: Iterable[Op]) -> int:
+    """What a transaction takes of MOST_TX_BYTES: each op so much at least that no more than can wait fit in."""
+    return sum(max(cost_of(op), _LEAST_IN_TX) for op in ops)
+
+
 @final
 class Causal:
     """What waits, by origin and seq.
 
-    Invariants: nothing at or below the vector waits; at most `most` ops wait, and one more of each known origin.
-    `count` is their number, `waiting_bytes` what they take: at most MOST_WAITING_BYTES, and that of one of each known
-    origin.
+    Invariants: nothing at or below the vector waits; at most `most` ops wait, and of each known origin the next
+    transaction, of `most` ops too. `count` is their number, `waiting_bytes` what they take: at most MOST_WAITING_BYTES,
+    and as much again and one op for each of these transactions.
     """
 
-    __slots__ = ("_most", "_waiting", "coming", "count", "held", "waiting_bytes")
+    __slots__ = ("_beyond", "_most", "_waiting", "coming", "count", "held", "waiting_bytes")
 
     def __init__(self, held: dict[str, int], most: int = MOST_WAITING) -> None:
         """`held` is the vector, which is kept here from now on."""
@@ -63,6 +74,8 @@ class Causal:
         """A vector up to which everything comes otherwise: ops below it wait, as they would bring back what is gone."""
         self._most: Final = most
         self._waiting: dict[str, dict[int, Waiting]] = {}
+        self._beyond: dict[str, int] = {}
+        """Origin -> what its next transaction takes that came in where there was no room."""
         self.count = 0
         self.waiting_bytes = 0
 
@@ -73,15 +86,25 @@ class Causal:
         cost = cost_of(op)
         if self.has(op.at) or self.waits(op.at) or not self._has_room(origin, seq, cost):
             return False
+        if self._is_full(cost):
+            self._beyond[origin] = self._beyond.get(origin, 0) + cost
         self._waiting.setdefault(origin, {})[seq] = Waiting(op, text, cost)
         self.count += 1
         self.waiting_bytes += cost
         return True
 
+    def _is_full(self, cost: int) -> bool:
+        return self.count >= self._most or self.waiting_bytes + cost > MOST_WAITING_BYTES
+
     def _has_room(self, origin: str, seq: int, cost: int) -> bool:
-        is_full = self.count >= self._most or self.waiting_bytes + cost > MOST_WAITING_BYTES
         applied = self.held.get(origin, 0)
-        return not is_full or (applied > 0 and seq <= applied + 1)
+        if not self._is_full(cost) or (applied and seq == applied + 1):
+            return True
+        first = self._waiting.get(origin, {}).get(applied + 1)
+        is_of_next = (
+            applied > 0 and first is not None and first.op.left < self._most and seq <= applied + 1 + first.op.left
+        )
+        return is_of_next and self._beyond.get(origin, 0) + cost <= MOST_WAITING_BYTES
 
     def reach(self, origin: str) -> int:
         """The seq up to which all of an origin is here, applied or waiting."""
@@ -136,12 +159,14 @@ class Causal:
         """It is applied: the vector grows by it."""
         assert op.at is not None and op.at.seq == self.held.get(op.at.origin, 0) + 1
         self.held[op.at.origin] = op.at.seq
+        self._beyond.pop(op.at.origin, None)
         if self.waits(op.at):
             self._drop(op.at)
 
     def jump(self, origin: str, seq: int) -> list[Waiting]:
         """Up to here all is known otherwise; the ops that waited for nothing."""
         self.held[origin] = max(seq, self.held.get(origin, 0))
+        self._beyond.pop(origin, None)
         queue = self._waiting.get(origin, {})
         found = [queue[old] for old in sorted(queue) if old <= seq]
         for each in found:

@@ -243,8 +243,7 @@ class Core:
                 box = self.rows.box(guid)
                 assert box is not None
                 self.pass_uids(box, uid)
-            for store in sayable(recovery.stores, partial(self.refused, user, "")):
-                self.adopt_flags([store])
+            self.adopt_flags(sayable(recovery.stores, partial(self.refused, user, "")))
             for guid, changes in recovery.doubts.items():
                 self.doubts.add(guid, changes)
 
@@ -285,9 +284,9 @@ class Core:
 
     # Ops
 
-    def do(self, ops: list[AnyOp], text: str = "", tag: str = UNTAGGED) -> list[AnyOp]:
-        """Ops of our own as one transaction: applied, kept, told to all that are live. They come back with dots."""
-        made = self._do_all(ops, text, tag)
+    def do(self, ops: list[AnyOp], text: str = "", tag: str = UNTAGGED, *, is_tx: bool = True) -> list[AnyOp]:
+        """Ops of our own, as one transaction or each by itself: applied, kept, told to all live. They get dots."""
+        made = self._do_all(ops, text, tag, is_tx=is_tx)
         self._follow_up([])
         self.drain()
         return made
@@ -316,18 +315,19 @@ class Core:
         self.drain()
 
     def adopt_flags(self, stores: list[Store]) -> None:
-        """What a mail program did to flags in the store, as one transaction: nothing is to be done there for it.
+        """What a mail program did to flags in the store: nothing is to be done there for it.
 
         A work that sets them again would undo what the mail program did since it was looked; and after a crash before
         the commit it would be taken for a work of ours whose op never was, so that the flags would be taken back.
         """
         before = len(self._works)
-        self._do_all(with_room(self.rows, stores, self.refused), "", UNTAGGED)
+        self._do_all(with_room(self.rows, stores, self.refused), "", UNTAGGED, is_tx=False)
         self._works.forget_flags(before)
         self.drain()
 
-    def _do_all(self, ops: list[AnyOp], text: str, tag: str) -> list[AnyOp]:
-        return [self._do(op.replaced(left=len(ops) - 1 - place), text, tag) for place, op in enumerate(ops)]
+    def _do_all(self, ops: list[AnyOp], text: str, tag: str, *, is_tx: bool = True) -> list[AnyOp]:
+        last = len(ops) - 1
+        return [self._do(op.replaced(left=last - at if is_tx else 0), text, tag) for at, op in enumerate(ops)]
 
     def _do(self, op: AnyOp, text: str, tag: str) -> AnyOp:
         made = self.journal.made(op, op.modseq or 0)

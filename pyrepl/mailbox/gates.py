@@ -524,7 +524,7 @@ class Gates:
         tell_differences(self._core, gate, box, differs)
         tell_odd(self._core, gate, box, found)
         refused = partial(self._core.refused, box.user, box.name)
-        self._core.do(sayable(differs.expunges, refused))
+        self._core.do(sayable(differs.expunges, refused), is_tx=False)
         for save in sayable(differs.saves, refused):
             self._saving.adopt(CLIENT if token is not None else "", box, save, now)
         self._core.adopt_flags(sayable(differs.stores, refused))

@@ -9,7 +9,7 @@ import hashlib
 from collections.abc import Iterable, Mapping
 from typing import Final, TypeVar, final
 
-from pyrepl.mailbox.causal import Causal
+from pyrepl.mailbox.causal import MOST_TX_BYTES, Causal, tx_cost
 from pyrepl.mailbox.modseqs import modseq_after
 from pyrepl.mailbox.rows import BoxRow, Rows
 from pyrepl.mailbox.sayable import UnsayableOp, why_unsayable
@@ -36,6 +36,8 @@ class Journal:
         self.causal: Final = causal
         self.origin: Final = origin
         self.ahead: Final = rows.ahead()
+        self.most_tx_bytes = MOST_TX_BYTES
+        """What one transaction may take (causal.tx_cost): more would never be whole anywhere else."""
         self._told: dict[str, int] = {}
         """What the ops made since the start have told to wait for."""
         self.made_count = 0
@@ -58,6 +60,14 @@ class Journal:
         self.made_count += 1
         self._told |= {dot.origin: dot.seq for dot in new}
         return made.replaced(after=new) if new else made
+
+    def why_too_large(self, ops: Iterable[Op]) -> str | None:
+        """Why these cannot be one transaction; None if they can."""
+        size = tx_cost(ops)
+        return self.too_large(size) if size > self.most_tx_bytes else None
+
+    def too_large(self, size: int) -> str:
+        return f"a transaction of {size} bytes in memory, more than {self.most_tx_bytes}: there are too many messages"
 
     def next_modseq(self, op: Op) -> int:
         """One more than the highest that is known of what the op changes."""

@@ -4,7 +4,8 @@ Not here: connections, and what other nodes ask (node.py).
 
 STORE and EXPUNGE need no mastership. COPY gives out UIDs, and STORE unchangedsince compares modseqs that nobody may
 change meanwhile, so both are tasks under it. A transaction is one task in all its mailboxes, and its ops are one
-transaction everywhere.
+transaction everywhere. One STORE, EXPUNGE or COPY is an op for each portion of its messages, and each of these comes by
+itself, as all of them could be too much to come whole.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from pyrepl.mailbox.acks import WHY_ALONE
 from pyrepl.mailbox.answers import Bad, No, Ok, Reason
 from pyrepl.mailbox.bounds import WHY_MANY_KEYWORDS, has_room
 from pyrepl.mailbox.boxes import is_visible, view
+from pyrepl.mailbox.causal import tx_cost
 from pyrepl.mailbox.checks import Checks
 from pyrepl.mailbox.codec import UNTAGGED, encode
 from pyrepl.mailbox.core import Core
@@ -239,8 +241,14 @@ class MailSide:
         ops: list[Op] = []
         next_uids: dict[str, int] = {}
         modified: list[int] = []
+        # What was asked by one command about many messages need not come whole, and may be more than can.
+        is_tx = bool(commands[0].tx) or not isinstance(commands[0], Store | Expunge | Copy)
+        size = 0
         for command in commands:
             made = self._ops(command, tokens, next_uids, modified)
+            size += tx_cost(made) if is_tx and not isinstance(made, No) else 0
+            if size > self.core.journal.most_tx_bytes:
+                made = No(reason=Reason.FAILED, why=self.core.journal.too_large(size))
             if isinstance(made, No):
                 self.core.reply(client, tag, made)
                 return
@@ -249,7 +257,7 @@ class MailSide:
         if why is not None:
             self.core.reply(client, tag, No(reason=Reason.FAILED, why=why))
             return
-        done = self.core.do(ops, tag=self.saving.acks.ask_tag(tag)) if ops else []
+        done = self.core.do(ops, tag=self.saving.acks.ask_tag(tag), is_tx=is_tx) if ops else []
         for guid, uidnext in next_uids.items():
             self.saving.order(guid).passed(uidnext - 1)
         if modified:

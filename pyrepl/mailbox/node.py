@@ -14,6 +14,7 @@ from typing import Final, NamedTuple, final
 from pyrepl.mailbox.acks import AckOptions
 from pyrepl.mailbox.aligning import Aligning
 from pyrepl.mailbox.answers import Bad, No, Ok, Reason
+from pyrepl.mailbox.causal import MOST_TX_BYTES
 from pyrepl.mailbox.checks import CHECK, Checks
 from pyrepl.mailbox.core import Core
 from pyrepl.mailbox.deliveries import Deliveries
@@ -120,6 +121,7 @@ class Node:
         keepers = () if self.is_witness else tuple(peer for peer in members.keepers if peer != name)
         guard = options.expunge_guard
         self.core: Final = Core(name, rows, keepers, has_gates=guard is not None)
+        self.core.journal.most_tx_bytes = min(MOST_TX_BYTES, options.output_bytes * 3 // 4)
         self.mastering: Final = Mastering(self.core, members, now, options.mastering)
         self.saving: Final = Saving(self.core, self.mastering, options.acks)
         place = 0 if self.is_witness else members.keepers.index(name)

@@ -59,7 +59,7 @@ class Renewing:
         create = self._core.journal.creation(box.user, box.name, int(self._unix_s + now))
         rows = list(self._core.rows.messages(old))
         ops = self._ops(box, create, rows)
-        why = why_any_unsayable(ops)
+        why = why_any_unsayable(ops) or self._core.journal.why_too_large(ops)
         if why is not None:
             return No(reason=Reason.FAILED, why=why)
         done = self._core.do(ops, tag=self._saving.acks.ask_tag(tag))

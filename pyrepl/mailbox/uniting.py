@@ -121,28 +121,28 @@ class Uniting:
         if not is_whole(self._core, goes):
             return No(reason=Reason.FAILED, why=WHY_NOT_WHOLE)
         ops = self._ops(stays, goes, tokens[stays.guid])
-        if ops is None:
-            return No(reason=Reason.FAILED, why=WHY_NO_UID)
-        why = why_any_unsayable(ops)
-        if why is not None:
-            return No(reason=Reason.FAILED, why=why)
+        if isinstance(ops, str):
+            return No(reason=Reason.FAILED, why=ops)
         self._core.do(ops)
         self._core.note("united", f"{stays.user} {stays.name}")
         return None
 
-    def _ops(self, stays: BoxRow, goes: BoxRow, token: Token) -> list[Op] | None:
-        """None if there are not UIDs enough."""
+    def _ops(self, stays: BoxRow, goes: BoxRow, token: Token) -> list[Op] | str:
+        """The transaction, or why there can be none."""
         core = self._core
         lacking, added = _compared(core.rows.messages(stays.guid), core.rows.messages(goes.guid))
         uids = self._mastering.some_uids(stays, token, len(lacking))
         if len(uids) < len(lacking):
-            return None
+            return WHY_NO_UID
         ops: list[Op] = [*copies(goes, stays, lacking, uids, token), *stores(stays, added)]
         if goes.subscribed and not stays.subscribed:
             stamp = core.journal.next_stamp(stays.user)
             ops.append(Subscribe(user=stays.user, box=by_guid(stays), stamp=stamp))
         stamp = core.journal.next_stamp(goes.user)
         ops.append(Delete(user=goes.user, box=by_guid(goes), stamp=stamp, known=core.journal.vector()))
+        why = why_any_unsayable(ops) or core.journal.why_too_large(ops)
+        if why is not None:
+            return why
         if lacking:
             self._saving.order(stays.guid).passed(uids[-1])
         return ops

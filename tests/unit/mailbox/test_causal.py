@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pyrepl.mailbox.causal import MOST_WAITING_BYTES, Causal, cost_of
+from pyrepl.mailbox.causal import MOST_TX_BYTES, MOST_WAITING, MOST_WAITING_BYTES, Causal, cost_of, tx_cost
 from pyrepl.mailbox.verbs import Modseqs
 from pyrepl.mailbox.words import Box, Dot
 
@@ -102,3 +102,30 @@ def test_what_is_here_is_applied_or_waits() -> None:
     assert not causal.lacks(Dot("b", 3)), "there is no room for it"
     causal.add(op("a2"))
     assert causal.reaches() == (Dot("a", 3), Dot("b", 2)) and not causal.lacks(Dot("a", 4))
+
+
+def test_a_transaction_of_more_than_may_wait_comes_whole_if_it_is_the_next() -> None:
+    large = tuple(op(f"a{seq}").replaced(guids=("x" * 60,) * 300) for seq in range(2, 402))
+    fits = next(count for count in range(400, 0, -1) if tx_cost(large[:count]) <= MOST_TX_BYTES)
+    assert 300 < fits < 400
+    causal, last = Causal({"a": 1, "b": 1}), fits - 1
+    for seq in range(3, 10**6):
+        if not causal.add(op(f"b{seq}").replaced(guids=("x" * 60,) * 300)):
+            break
+    assert causal.lacks(Dot("a", 3))
+    assert all(causal.add(each.replaced(left=last - place)) for place, each in enumerate(large[:fits]))
+    assert not causal.lacks(Dot("a", fits + 2)), "there is room for the next transaction alone"
+    assert not causal.add(op(f"a{fits + 2}", left=1).replaced(guids=("x" * 60,) * 300))
+    assert len(applied(causal)) == fits and causal.lacks(Dot("a", fits + 2))
+    assert causal.add(op(f"a{fits + 2}"))
+
+
+def test_a_transaction_that_no_node_makes_does_not_come_whole() -> None:
+    causal = Causal({"a": 1})
+    each = op("a2").replaced(guids=("x" * 60,) * 300)
+    taken = [causal.add(each.replaced(at=Dot("a", 2 + at), left=1999 - at)) for at in range(2000)]
+    assert not taken[-1] and causal.waiting_bytes <= 2 * MOST_WAITING_BYTES + cost_of(each)
+
+
+def test_a_transaction_has_no_more_ops_than_can_wait() -> None:
+    assert tx_cost([op("a1")] * MOST_WAITING) > MOST_TX_BYTES > tx_cost([op("a1")] * (MOST_WAITING // 3))

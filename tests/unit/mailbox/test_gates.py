@@ -151,6 +151,18 @@ def test_flags_and_expunges_of_dovecot_become_ops() -> None:
     assert [type(op) for op in rig.ops()] == [Save, Save, Expunge, Store] and rig.messages() == {2: "G2"}
 
 
+def test_what_dovecot_did_is_no_transaction_whose_size_has_no_bound() -> None:
+    rig = Rig()
+    rig.see(READS)
+    rig.found = mail(*range(1, 305))
+    rig.see(RELEASED)
+    rig.gates.allow(GUID, rig.now)
+    rig.found = FoundBox((Found(1, "G1", frozenset({"\\Seen"})), Found(2, "G2", frozenset({"kw"}))))
+    rig.see(RELEASED)
+    made = [op for op in rig.node.core.rows.ops("a", 305, 100) if isinstance(op, Expunge | Store)]
+    assert [(op.VERB, op.left) for op in made] == [("EXPUNGE", 0)] * 2 + [("STORE", 0)] * 2
+
+
 def test_a_gate_that_nobody_uses_is_shut() -> None:
     rig = Rig()
     rig.see(READS)

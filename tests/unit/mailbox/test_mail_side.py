@@ -10,6 +10,7 @@ from pyrepl.mailbox.answers import No, Ok
 from pyrepl.mailbox.maildir.layout import LAYOUTS
 from pyrepl.mailbox.members import Member, Members
 from pyrepl.mailbox.node import Node, NodeOptions
+from pyrepl.mailbox.portions import MOST_IN_OP
 from pyrepl.mailbox.store import Stored
 from pyrepl.mailbox.verbs import Create, Op, Rename, Store
 from pyrepl.mailbox.words import Box, Dot
@@ -353,3 +354,46 @@ def test_a_user_whose_folder_would_be_one_of_the_nodes_own_is_refused() -> None:
     asked = [Create(user=user, box=Box("INBOX")) for user in (".pyrepl-drop", "a@.pyrepl-drop", "a.b@c.d")]
     answers = _answers(NodeOptions(), *asked)
     assert [answer.partition(":")[0] for answer in answers] == ["DENIED", "DENIED", "OK"]
+
+
+def _lefts(cluster: Cluster, since: int) -> list[tuple[str, int]]:
+    """Node a's ops: how many of their transactions follow."""
+    return [(op.VERB, op.left) for op in cluster.rows["a"].ops("a", since, 100)]
+
+
+def test_one_command_about_many_messages_comes_portion_by_portion() -> None:
+    cluster = ready()
+    names = [f"G{number:03}" for number in range(MOST_IN_OP + 1)]
+    for name in names:
+        cluster.say("m1>a 1 SAVE alice INBOX " + save(name))
+    cluster.say("m1>a 1 CREATE alice Archive")
+    for command, verb in (
+        ("STORE alice INBOX uids=1:301 add=k", "STORE"),
+        ("COPY alice INBOX uids=1:301 to=Archive", "COPY"),
+        ("EXPUNGE alice INBOX uids=1:301", "EXPUNGE"),
+    ):
+        since = cluster.rows["a"].held()["a"]
+        cluster.said()
+        cluster.say(f"m1>a 2 {command}")
+        assert _lefts(cluster, since) == [(verb, 0)] * 2
+        [answer] = [line for line in cluster.said("OK") if line.startswith("a>m1 2")]
+        assert f"at=a:{since + 2} " in answer and answer.endswith("acks=1")
+    assert cluster.views() == [{f"Archive/{name}": (uid, ("k",)) for uid, name in enumerate(names, 1)}] * 2
+
+
+def test_l5_a_transaction_that_could_not_come_whole_is_refused() -> None:
+    cluster = filled()
+    cluster.nodes["a"].core.journal.most_tx_bytes = 10_000
+    for command, answer in (
+        ("STORE alice INBOX uids=1 add=a", "OK"),
+        ("STORE alice INBOX uids=1:3 add=b", "NO FAILED"),
+    ):
+        cluster.say("m1>a * TX-BEGIN alice tx=7")
+        for _ in range(3 if answer == "OK" else 4):
+            cluster.say(f"m1>a 3 {command} tx=7")
+        cluster.said()
+        cluster.say("m1>a 5 TX-END alice tx=7")
+        [line] = [line for line in cluster.said("OK", "NO") if line.startswith("a>m1 5")]
+        assert line.startswith(f"a>m1 5 {answer}")
+    assert "why=a%20transaction%20of%20" in line
+    assert cluster.views()[1]["INBOX/G1"] == (1, ("a",))

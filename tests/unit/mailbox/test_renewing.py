@@ -138,3 +138,13 @@ def test_what_no_line_can_say_is_answered_and_changes_nothing() -> None:
     renew(cluster, "b")
     assert any(line.startswith("b>op 1 NO FAILED why=DELETE") for line in cluster.said("NO"))
     assert cluster.views() == before
+
+
+def test_one_that_is_too_large_for_a_transaction_stays_as_it_is() -> None:
+    cluster = filled()
+    before = cluster.views()
+    cluster.nodes["b"].core.journal.most_tx_bytes = 5_000
+    renew(cluster, "b")
+    cluster.run(1.0)
+    [answer] = [line for line in cluster.said("NO") if line.startswith("b>op 1")]
+    assert answer.startswith("b>op 1 NO FAILED why=a%20transaction%20of%20") and cluster.views() == before

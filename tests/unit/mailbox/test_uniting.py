@@ -173,3 +173,16 @@ def many_flags(cluster: Cluster, guid: str, flags: tuple[str, ...]) -> None:
 def many_origins(cluster: Cluster, name: str) -> None:
     """A node has a vector that is no word of a line."""
     cluster.nodes[name].core.causal.held.update({f"x~{number}": 1 for number in range(10_000)})
+
+
+def test_what_is_too_large_for_a_transaction_stays_as_it_is() -> None:
+    cluster = doubles([("a1", 1, ""), ("a2", 2, "")], [("b1", 3, "")])
+    before, journals = cluster.views(), [node.core.journal for node in cluster.nodes.values()]
+    most = journals[0].most_tx_bytes
+    for journal in journals:
+        journal.most_tx_bytes = 3_000
+    [answer] = unite(cluster)
+    assert answer.startswith("1 NO FAILED why=a%20transaction%20of%20") and cluster.views() == before
+    for journal in journals:
+        journal.most_tx_bytes = most
+    assert unite(cluster) == ["1 OK"] and cluster.views()[1]["INBOX/b1"] == (3, ())
