@@ -273,9 +273,10 @@ class Node:
 
     def why_not(self, peer: str, command: Command) -> str | None:
         """Why what a member says is not to be heard: its connection is to be closed then."""
+        held, ahead = self.core.causal.held, self.core.journal.ahead
         return (
             why_not(command, self.mastering.root.epoch)
-            or why_new_origin(command, self.core.causal.held, self.members)
+            or why_new_origin(command, held | ahead if ahead else held, self.members)
             or self.put_back.why_not(peer, command)
         )
 

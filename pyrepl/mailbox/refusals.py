@@ -9,18 +9,20 @@ Not here: commands of mail processes, who are answered (mail_side.py), and what 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Container, Sized
 from typing import Final
 
+from pyrepl.mailbox.answers import No, Ok
 from pyrepl.mailbox.modseqs import MOST_MODSEQ
 from pyrepl.mailbox.verbs import Command, Copy, Create, Message, Messages, Op, Renumber, State, Take
-from pyrepl.mailbox.words import Dot, Register, Stamp, Token, node_of
+from pyrepl.mailbox.words import Dot, Register, Stamp, Token, Vector, node_of
 from pyrepl.mailbox.words import count as count_uids
 
 MOST_EPOCHS_AHEAD: Final = 1_000_000
 """By which another's epoch may be ahead of ours: an election adds one, an operator's force a thousand."""
 MOST_ORIGINS: Final = 100
-"""Databases that one member ever had, and all of nodes that are none any more: an op of one more is not taken, as a
+"""Databases that one member ever had, and all of nodes that are none any more: no op of one more is taken, as a
 vector with all of them has to fit into a line. Each member has its own share, which no other name can take up."""
 MOST_IN_OP: Final = 1000
 """Messages that one op may name."""
@@ -53,17 +55,29 @@ def why_not(command: Command, epoch: int) -> str | None:
     return _why_not_op(command) if isinstance(command, Op) else None
 
 
-def why_new_origin(command: Command, held: Collection[str], members: Container[str]) -> str | None:
-    """Why an op of an origin that is not in our vector is refused; None if it is not, or there is room for one more."""
-    at = command.at if isinstance(command, Op) else None
-    if at is None or at.origin in held:
-        return None
-    name = node_of(at.origin) if node_of(at.origin) in members else ""
-    count = sum((node_of(each) if node_of(each) in members else "") == name for each in held)
-    if count < MOST_ORIGINS:
-        return None
-    whose = name or "nodes that are no members"
-    return f"{command.VERB}: expected an op of one of the {count} databases of {whose} that are known, got {at.origin}"
+def why_new_origin(command: Command, known: Collection[str], members: Container[str]) -> str | None:
+    """Why an op, or the vectors of an answer, are refused for origins that are not among those `known` here; None if
+    they are not, or there is room for all of them."""
+    new = {dot.origin for dot in _vector(command) if dot.origin not in known}
+    counts = Counter(_share(origin, members) for origin in (*known, *new)) if new else Counter()
+    for origin in sorted(new):
+        name = _share(origin, members)
+        if counts[name] > MOST_ORIGINS:
+            whose = name or "nodes that are no members"
+            return f"{command.VERB}: expected {MOST_ORIGINS} databases at most of {whose}, got {origin} besides"
+    return None
+
+
+def _vector(command: Command) -> Vector:
+    """What may become a part of our vector: that of an answer is taken over with the state that it is about."""
+    if isinstance(command, Op):
+        return () if command.at is None else (command.at,)
+    return (*command.held, *command.ahead) if isinstance(command, (Ok, No)) else ()
+
+
+def _share(origin: str, members: Container[str]) -> str:
+    """The member whose database it is; "" for a node that is none."""
+    return node_of(origin) if node_of(origin) in members else ""
 
 
 def _why_not_state(command: State | Message | Messages) -> str | None:

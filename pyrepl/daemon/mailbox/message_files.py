@@ -133,7 +133,7 @@ class MessageFiles:
         self._changed.add(CUR)
 
     def rename(self, base: bytes, to: Name) -> None:
-        """Give a message another name, the only one, in cur/. Raises FileNotFoundError if it is gone, other OSErrors."""
+        """Give a message another name, the only one, in cur/. Raises FileNotFoundError if it is gone, OSError."""
         self._remove_doubles(base)
         subfolder, old = self._places[base]
         if (subfolder, old) != (CUR, render(to)):

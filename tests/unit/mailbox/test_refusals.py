@@ -120,13 +120,37 @@ def test_an_op_of_one_more_origin_than_anybody_has() -> None:
 
     assert why_new_origin(SAVE, held, "ab") is None and why_new_origin(Ok(at=Dot("new", 1)), held, "ab") is None
     assert why("n7") is None and why("a") is None and why("a~5") is None, "members have room of their own"
-    said = "SAVE: expected an op of one of the 100 databases of nodes that are no members that are known, got new"
+    said = "SAVE: expected 100 databases at most of nodes that are no members, got new besides"
     assert why("new") == said
     held |= {f"a~{number}": 1 for number in range(MOST_ORIGINS)}
     assert why("b~5") is None and why("a~7") is None
-    assert why("a~500") == "SAVE: expected an op of one of the 100 databases of a that are known, got a~500"
+    assert why("a~500") == "SAVE: expected 100 databases at most of a, got a~500 besides"
     del held["n7"]
     assert why("new") is None
+
+
+def test_the_vector_of_an_answer_names_no_more_origins_than_there_is_room_for() -> None:
+    many = tuple(Dot(f"n{number:04}", 1) for number in range(MOST_ORIGINS + 1))
+    said = "expected 100 databases at most of nodes that are no members, got n0"
+    for answer in (
+        Ok(held=many),
+        Ok(ahead=many),
+        Ok(held=many[:60], ahead=many[60:]),
+        No(reason=Reason.NOUID, held=many),
+    ):
+        why = why_new_origin(answer, {}, "ab")
+        assert why is not None and said in why
+    assert why_new_origin(Ok(held=many[1:]), {}, "ab") is None
+    assert why_new_origin(Ok(held=many), {dot.origin: 1 for dot in many}, "ab") is None, "all are known"
+
+
+def test_what_rows_show_of_other_origins_takes_up_their_room() -> None:
+    node = ready("ab").nodes["a"]
+    answers = [Ok(held=tuple(Dot(f"n{number + 50 * part}", 1) for number in range(50))) for part in range(3)]
+    node.core.journal.reaches(answers[0].held)
+    assert node.why_not(answers[1]) is None
+    node.core.journal.reaches(answers[1].held)
+    assert node.why_not(answers[2]) is not None and node.why_not(answers[0]) is None
 
 
 def test_a_mailbox_is_not_changed_in_the_name_of_another_user() -> None:
