@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Set
 from typing import Final, final
 
-from pyrepl.daemon.mailbox.files import Files, Stat, replace
+from pyrepl.daemon.mailbox.files import Files, Stat, folder_of, replace
 from pyrepl.mailbox.maildir.keywords import Keywords, parse, render, why_not
 
 NAME: Final = b"dovecot-keywords"
@@ -22,6 +22,8 @@ class BoxKeywords:
         self._files: Final = files
         self._path: Final = folder + b"/" + NAME
         self._read_at: Stat | None = None
+        self._is_synced = False
+        """It is on disk as it was read: who wrote it may have been killed before."""
         self.known = Keywords()
 
     def load(self) -> None:
@@ -31,6 +33,7 @@ class BoxKeywords:
             self.known = Keywords()
         elif found != self._read_at:
             self.known = parse(self._files.read(self._path))
+            self._is_synced = False
         self._read_at = found
 
     def add(self, flags: Iterable[str], carried: Callable[[], Set[int]] = frozenset) -> list[str]:
@@ -40,7 +43,8 @@ class BoxKeywords:
         On disk when this returns, as a letter without its name is no keyword to Dovecot. Raises OSError.
         """
         known, without = self.known, []
-        new = [flag for flag in sorted(set(flags)) if not flag.startswith("\\") and known.letter(flag) is None]
+        keywords = sorted({flag for flag in flags if not flag.startswith("\\")})
+        new = [flag for flag in keywords if known.letter(flag) is None]
         letters = carried() if new else frozenset[int]()
         for flag in new:
             if known.letter(flag) is not None:
@@ -55,4 +59,8 @@ class BoxKeywords:
             replace(self._files, self._path, render(known), self._path + b".lock")
             self.known = known
             self._read_at = self._files.stat(self._path)
+            self._is_synced = True
+        elif keywords and not self._is_synced:
+            self._files.sync(folder_of(self._path))
+            self._is_synced = True
         return without

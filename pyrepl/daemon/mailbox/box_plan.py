@@ -70,11 +70,14 @@ class BoxPlan:
         """Works whose message is to be aside."""
         self.results: dict[int, Result] = {}
         """How a work ends, where that is known before."""
+        self.is_reused = False
+        """Something was found done, perhaps by a process that was killed before it was on disk."""
 
     def add(self, index: int, work: BoxWork) -> None:
         """The next work, at this place."""
         match work:
             case RaiseNext():
+                self.is_reused |= work.uidnext <= self.next_uid
                 self.next_uid = max(self.next_uid, min(work.uidnext, LAST_UID + 1))
             case AddMessage():
                 self._add_message(index, work)
@@ -87,6 +90,7 @@ class BoxPlan:
         guid = stored_guid(from_text(work.guid))
         present = self._present(guid)
         if present:
+            self.is_reused = True
             if work.uid not in (present[-1].uid, UNPLACED):
                 self._add_entry(index, work.uid, guid, None, _told_size(work))
             return
@@ -115,12 +119,15 @@ class BoxPlan:
             self._add_entry(index, work.uid, guid, None, size_of(raw))
         elif not present:
             self.results[index] = Result(Outcome.NO_TEXT)
+        else:
+            self.is_reused = True
 
     def _add_entry(self, index: int, uid: int, guid: bytes, base: bytes | None, size: int | None) -> None:
         """The line of a UID: the one that a try before left, or a new one; none for a message that is to be aside."""
         known = next((entry for entry in self._known.of_guid(guid) if entry.uid == uid), None)
         if known is not None:
             self.entries[index] = known
+            self.is_reused = True
         elif uid > LAST_UID:
             self.results[index] = Result(Outcome.FAILED, f"UID {uid} is above the last one, {LAST_UID}")
         elif uid < self.next_uid:

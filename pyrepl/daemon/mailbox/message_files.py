@@ -48,7 +48,7 @@ class MessageFiles:
         self._heard = 0
         """How often changes were believed since both folders were listed."""
         self._changed: Final[set[bytes]] = set()
-        """Folders in which we changed something that is not synced."""
+        """Folders in which something was changed that may not be synced."""
         self.touched: set[bytes] | None = None
         """Bases whose files came, went or were renamed since `track` was called; None if it was not, or there are too
         many."""
@@ -133,19 +133,23 @@ class MessageFiles:
         self._changed.add(CUR)
 
     def rename(self, base: bytes, to: Name) -> None:
-        """Give a message another name, the only one, in cur/. Raises FileNotFoundError if it is gone, OSError."""
+        """Give a message another name, its only one, in cur/. Raises FileNotFoundError if it is gone, and OSErrors."""
         self._remove_doubles(base)
         subfolder, old = self._places[base]
+        self._changed.update((subfolder, CUR))
         if (subfolder, old) != (CUR, render(to)):
             self._files.rename(self._path(subfolder, old), self._path(CUR, render(to)))
             self._drop(subfolder, old)
             self._note(CUR, render(to))
-            self._changed.update((subfolder, CUR))
 
     def exchange(self, base: bytes, source: bytes, temporary: bytes) -> None:
         """Let a message that is there have the text `source`, under the name that it has. Raises OSError."""
         exchange(self._files, self.path(base), source, temporary)
         self._changed.add(self._places[base][0])
+
+    def reuse(self) -> None:
+        """What is there, and what is gone, is told as done: who did it may have been killed before it was on disk."""
+        self._changed.update((NEW, CUR))
 
     def remove(self, base: bytes) -> None:
         """Raises OSError; what is gone already is well, but not what somebody renamed without the lock."""
@@ -182,7 +186,7 @@ class MessageFiles:
         return sorted(self._doubled.get(base, () if place is None else (place,)))
 
     def sync(self) -> None:
-        """What we changed is on disk when this returns. Raises OSError."""
+        """What we changed or reused is on disk when this returns. Raises OSError."""
         self._files.sync_all([self._path(subfolder) for subfolder in sorted(self._changed)])
         for subfolder in self._changed:
             found = self._files.stat(self._path(subfolder))

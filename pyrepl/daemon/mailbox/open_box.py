@@ -377,6 +377,9 @@ class OpenBox:
             plan.add(index, work)
         flags = {flag for work in works if isinstance(work, AddMessage | MoveMessage | SetFlags) for flag in work.flags}
         unkept = self._keywords.add(flags, self._messages.letters)
+        if plan.is_reused:
+            self._list.sync()
+            self._messages.reuse()
         self._list.append(plan.new, plan.next_uid)
         if plan.next_uid > next(reversed(self._list.entries), 0) + 1:
             self._raised_to = plan.next_uid
@@ -439,8 +442,11 @@ class OpenBox:
             self._aside.add(guid, found)
 
     def _leave_sight(self, guid: str) -> None:
-        for entry in self._present(_stored(guid)):
+        present = self._present(_stored(guid))
+        for entry in present:
             self._messages.remove(entry.base)
+        if not present:
+            self._messages.reuse()
 
     def _leave_other_place(self, works: Sequence[BoxWork], plan: BoxPlan, results: Sequence[Result]) -> None:
         """Messages that are on disk in one place leave the other: not those whose work failed, or was not begun. Raises

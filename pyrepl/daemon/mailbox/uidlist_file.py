@@ -10,7 +10,7 @@ import os
 from collections.abc import Mapping, Set
 from typing import Final, final
 
-from pyrepl.daemon.mailbox.files import Files, replace
+from pyrepl.daemon.mailbox.files import Files, folder_of, replace
 from pyrepl.errors import CorruptData
 from pyrepl.mailbox.copies import is_told_guid
 from pyrepl.mailbox.maildir.uidlist import (
@@ -104,6 +104,10 @@ class UidlistFile:
         else:
             raised = Header(self.header.uidvalidity, next_uid, self.header.guid, extras=self.header.extras)
             self._write(Uidlist(raised, (*known.entries, *new)))
+
+    def sync(self) -> None:
+        """What was read is on disk when this returns, whoever wrote it. Raises OSError."""
+        self._files.sync_all([self._path, folder_of(self._path)])
 
     def set_identity(self, uidvalidity: int, guid: bytes) -> None:
         """Give the mailbox another UIDVALIDITY or GUID. On disk when this returns. Raises OSError."""

@@ -148,9 +148,9 @@ def test_what_rows_show_of_other_origins_takes_up_their_room() -> None:
     node = ready("ab").nodes["a"]
     answers = [Ok(held=tuple(Dot(f"n{number + 50 * part}", 1) for number in range(50))) for part in range(3)]
     node.core.journal.reaches(answers[0].held)
-    assert node.why_not(answers[1]) is None
+    assert node.why_not("b", answers[1]) is None
     node.core.journal.reaches(answers[1].held)
-    assert node.why_not(answers[2]) is not None and node.why_not(answers[0]) is None
+    assert node.why_not("b", answers[2]) is not None and node.why_not("b", answers[0]) is None
 
 
 def test_a_mailbox_is_not_changed_in_the_name_of_another_user() -> None:

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
+from itertools import product
+from random import Random
 
 import pytest
 
+from pyrepl.daemon.mailbox.drop_folder import shown_guid
 from pyrepl.daemon.mailbox.maildir_store import MOST_OPEN, MaildirStore
 from pyrepl.daemon.mailbox.maildirs_place import MARKER, NotThere
 from pyrepl.daemon.mailbox.open_box import OpenBox
@@ -38,7 +42,7 @@ from pyrepl.mailbox.store import (
 from pyrepl.mailbox.words import Dot, Stamp, Token
 from pyrepl.words import from_text
 from tests.simulation.mailbox.memory_rows import MemoryRows
-from tests.unit.daemon.mailbox.model_disk import ModelDisk, full_from
+from tests.unit.daemon.mailbox.model_disk import Died, ModelDisk, die_at, full_from
 from tests.unit.daemon.mailbox.store_rig import (
     HOME,
     INBOX_ID,
@@ -56,6 +60,10 @@ from tests.unit.daemon.mailbox.store_rig import (
 )
 
 NONE: frozenset[str] = frozenset()
+
+
+def shown_name(guid: str) -> str:
+    return f"b.1.{shown_guid(guid)}"
 
 
 @pytest.fixture
@@ -394,3 +402,45 @@ def test_a_text_is_looked_for_first_where_it_was_put(
     assert path is not None and disk.read(path) == b"two", "it is elsewhere by now"
     assert store.readable_text(USER, "G2", "3" * 32) == path, "that mailbox is gone"
     assert store.readable_text(USER, "G2", "") == path
+
+
+NEW = ("G3", "odd one")
+REDONE: Sequence[Sequence[Work]] = [
+    [
+        AddMessage(USER, INBOX_ID, guid, uid, ("kw",), 7, 3, shown_name(guid))
+        for guid, uid in (("G3", 7), ("odd one", 8))
+    ],
+    [MoveMessage(USER, INBOX_ID, "G1", 9, ("\\Seen",))],
+    [SetFlags(USER, INBOX_ID, "G1", ("kw", "\\Seen"))],
+    [RemoveMessage(USER, INBOX_ID, "G1")],
+    [RaiseNext(USER, INBOX_ID, 50)],
+]
+
+
+@pytest.mark.parametrize("works", REDONE, ids=lambda works: type(works[0]).__name__)
+def test_what_is_found_done_is_on_disk_when_it_is_told_as_done(works: Sequence[Work]) -> None:
+    """Whoever did it was killed before it was on disk; the rows are committed after that, and then power is lost."""
+    disk, store = _with_two()
+    first = disk.calls + 1
+    tell(store, *works)
+    wanted, calls = (content(disk, store), store.listing(USER, INBOX_ID).next_uid), disk.calls
+    for number, seed in product(range(first, calls + 1), range(10)):
+        disk, store = _with_two()
+        disk.before_call = die_at(number)
+        with suppress(Died):
+            store.perform(works)
+        disk.before_call = lambda number, what, path: None
+        tell(new_store(disk), *works)
+        disk.lose_power(Random(seed))
+        again = new_store(disk)
+        assert (content(disk, again), again.listing(USER, INBOX_ID).next_uid) == wanted, (number, seed)
+
+
+def _with_two() -> tuple[ModelDisk, MaildirStore]:
+    """Two messages are there, and the texts of two more were dropped."""
+    disk = new_disk()
+    store = new_store(disk, is_new=True)
+    tell(store, make_box(), add(store, "G1", 3, b"one"), add(store, "G2", 4, b"two"))
+    for guid in NEW:
+        assert dropped(store, guid, b"txt") == shown_name(guid)
+    return disk, store
