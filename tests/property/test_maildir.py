@@ -117,7 +117,10 @@ def test_modified_utf_7_has_one_form(text: str) -> None:
 
 @given(st.lists(st.lists(PART, min_size=1, max_size=3).map("/".join), unique=True))
 def test_subscriptions_are_read_as_they_were_written(names: list[str]) -> None:
-    assert subscriptions.parse(subscriptions.render(names), ".") == tuple(names)
+    data = b""
+    for name in names:
+        data = subscriptions.changed(data, ".", name, True)
+    assert subscriptions.parse(data, ".") == tuple(names)
 
 
 @given(LAYOUT, st.lists(PART, min_size=1, max_size=4).map("/".join))

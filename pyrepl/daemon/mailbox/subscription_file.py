@@ -15,9 +15,9 @@ import os
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Final, final
+from typing import Final, NamedTuple, final
 
-from pyrepl.daemon.mailbox.files import Files, install
+from pyrepl.daemon.mailbox.files import Files, Stat, install
 from pyrepl.daemon.mailbox.uidlist_lock import LockBusy
 from pyrepl.mailbox.maildir import subscriptions
 
@@ -28,6 +28,13 @@ _GOING: Final = b".pyrepl"
 """What is behind the name of a lock that is taken away."""
 _LOOKS: Final = 100
 _LOOK_S: Final = 0.02
+
+
+class _FirstSeen(NamedTuple):
+    """Which lock, by its inode and time, was seen at first when."""
+
+    lock: tuple[int, int]
+    at: float
 
 
 @final
@@ -41,29 +48,35 @@ class SubscriptionFile:
         separator: str,
         sleep: Callable[[float], None],
         unix_s: Callable[[], float] = time.time,
+        now: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`folder`: the user's; `separator`: what stands between the parts of a name on this disk."""
+        """`folder`: the user's; `separator`: what stands between the parts of a name on this disk. `now`: seconds of a
+        clock that is never set."""
         self._files: Final = files
         self._path: Final = folder + b"/" + NAME
         self._lock: Final = self._path + b".lock"
         self._separator: Final = separator
         self._sleep: Final = sleep
         self._unix_s: Final = unix_s
+        self._now: Final = now
+        self._first_seen = _FirstSeen((0, 0), 0.0)
 
     def names(self) -> tuple[str, ...]:
         """What is subscribed."""
-        data = self._files.read(self._path) if self._files.stat(self._path) is not None else b""
-        return subscriptions.parse(data, self._separator)
+        return subscriptions.parse(self._data(), self._separator)
+
+    def _data(self) -> bytes:
+        return self._files.read(self._path) if self._files.stat(self._path) is not None else b""
 
     def change(self, name: str, is_subscribed: bool) -> None:
         """Put a name into the list, or take it out. Raises LockBusy too."""
         self._take()
         taken = self._files.stat(self._lock)
         try:
-            names = self.names()
-            if (name in names) != is_subscribed:
-                changed = (*names, name) if is_subscribed else tuple(each for each in names if each != name)
-                self._files.append(self._lock, subscriptions.render(changed))
+            data = self._data()
+            if (name in subscriptions.parse(data, self._separator)) != is_subscribed:
+                changed = subscriptions.changed(data, self._separator, name, is_subscribed)
+                self._files.append(self._lock, changed)
                 install(self._files, self._path, self._lock)
         finally:
             # When it has become the list, the lock that is there is somebody else's.
@@ -91,7 +104,7 @@ class SubscriptionFile:
         found, going = self._files.stat(self._lock), self._lock + _GOING
         if found is None:
             return True
-        if self._unix_s() - found.mtime_ns / 1_000_000_000 <= STALE_S:
+        if not self._is_stale(found):
             return False
         with suppress(FileNotFoundError):
             self._files.rename(self._lock, going)
@@ -101,3 +114,12 @@ class SubscriptionFile:
                     self._files.link(going, self._lock)
             self._files.unlink(going)
         return True
+
+    def _is_stale(self, found: Stat) -> bool:
+        """By its date, which is in the future where the clock was set back since; or it has been the same for so
+        long."""
+        lock = found.inode, found.mtime_ns
+        if self._first_seen.lock != lock:
+            self._first_seen = _FirstSeen(lock, self._now())
+        age_s = self._unix_s() - found.mtime_ns / 1_000_000_000
+        return max(age_s, self._now() - self._first_seen.at) > STALE_S

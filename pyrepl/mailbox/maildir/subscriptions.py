@@ -6,7 +6,7 @@
 
 Version 1, before Dovecot 2.2, has no first line; its names are in the layout's own form, with "." or "/" between the
 parts. It is read, and written anew as version 2. A TAB, an LF, a CR, a NUL or a byte 1 within a part is escaped by a
-byte 1. Names that cannot be read are passed over, as Dovecot passes over them.
+byte 1. Names that cannot be read are passed over, as Dovecot passes over them, and stay in the file.
 
 Source: Dovecot 2.3, subscription-file.c and strescape.c, and the files it writes.
 """
@@ -29,35 +29,41 @@ _UNESCAPES: Final = {letter: byte for byte, letter in _ESCAPES.items()}
 
 def parse(data: bytes, separator: str) -> tuple[str, ...]:
     """The names, parts joined by "/", each once, in the file's order; `separator` is that of version 1's names."""
-    found: dict[str, None] = {}
-    for parts in _names(data, separator.encode("ascii")):
-        try:
-            name = "/".join(map(mutf7.decode, parts))
-        except CorruptData:
-            continue
-        if all(parts):
-            found[name] = None
-    return tuple(found)
+    found = (_name(parts) for _, parts in _lines(data, separator.encode("ascii")))
+    return tuple(dict.fromkeys(name for name in found if name is not None))
 
 
-def render(names: Iterable[str]) -> bytes:
-    """The file, in version 2, in the order given."""
-    return _VERSION + b"".join(b"\t".join(_rendered(part) for part in name.split("/")) + b"\n" for name in names)
+def changed(data: bytes, separator: str, name: str, is_subscribed: bool) -> bytes:
+    """The file in version 2, with a name more, or without it. All else is there as it was, be it a name that cannot be
+    read."""
+    lines = {line: None for line, parts in _lines(data, separator.encode("ascii")) if _name(parts) != name}
+    if is_subscribed:
+        lines[_line(map(mutf7.encode, name.split("/")))] = None
+    return _VERSION + b"".join(line + b"\n" for line in lines)
 
 
-def _names(data: bytes, separator: bytes) -> Iterator[list[bytes]]:
-    """The parts of each name. What stands behind the last LF is a line cut short."""
+def _name(parts: list[bytes]) -> str | None:
+    """None if it cannot be read."""
+    try:
+        return "/".join(map(mutf7.decode, parts)) if all(parts) else None
+    except CorruptData:
+        return None
+
+
+def _lines(data: bytes, separator: bytes) -> Iterator[tuple[bytes, list[bytes]]]:
+    """Each line, as version 2 has it, and the parts of its name. What stands behind the last LF is a line cut short."""
     lines = data.split(b"\n")[:-1]
-    if not data.startswith(b"V\t"):
-        yield from (line.split(separator) for line in lines)
-        return
-    for line in lines[1:]:
-        yield [_ESCAPED.sub(_unescaped, part) for part in line.split(b"\t")]
+    if data.startswith(b"V\t"):
+        yield from (
+            (line, [_ESCAPED.sub(_unescaped, part) for part in line.split(b"\t")]) for line in lines[1:] if line
+        )
+    else:
+        yield from ((_line(line.split(separator)), line.split(separator)) for line in lines if line)
 
 
 def _unescaped(found: re.Match[bytes]) -> bytes:
     return _UNESCAPES.get(found[1], found[1])
 
 
-def _rendered(part: str) -> bytes:
-    return _TO_ESCAPE.sub(lambda found: b"\x01" + _ESCAPES[found[0]], mutf7.encode(part))
+def _line(parts: Iterable[bytes]) -> bytes:
+    return b"\t".join(_TO_ESCAPE.sub(lambda found: b"\x01" + _ESCAPES[found[0]], part) for part in parts)

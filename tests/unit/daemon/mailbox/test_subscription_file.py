@@ -20,7 +20,8 @@ class Rig:
         self.disk = ModelDisk()
         self.disk.make_folders(b"/user")
         self.slept = 0
-        self.file = SubscriptionFile(self.disk, b"/user", ".", self.sleep, lambda: NOW)
+        self.now = 0.0
+        self.file = SubscriptionFile(self.disk, b"/user", ".", self.sleep, lambda: NOW, lambda: self.now)
 
     def sleep(self, seconds: float) -> None:
         self.slept += 1
@@ -82,6 +83,31 @@ def test_a_lock_that_a_dead_one_left_is_taken_away() -> None:
     rig.lock(age_s=STALE_S + 1)
     rig.file.change("Ours", True)
     assert rig.file.names() == ("Ours",) and rig.slept == 0 and rig.disk.names(b"/user") == [b"subscriptions"]
+
+
+def test_a_lock_of_a_time_that_is_to_come_is_taken_away_when_it_stays() -> None:
+    """The clock was set back since a Dovecot was killed."""
+    rig = Rig()
+    rig.lock(age_s=-3600)
+    for rig.now in (0.0, 30.0):
+        with pytest.raises(LockBusy):
+            rig.file.change("Ours", True)
+    rig.disk.unlink(LOCK)
+    rig.lock(age_s=-7200)
+    for rig.now in (31.0, 61.0):
+        with pytest.raises(LockBusy):
+            rig.file.change("Ours", True)
+    rig.now += 1
+    rig.file.change("Ours", True)
+    assert rig.file.names() == ("Ours",)
+
+
+def test_names_that_cannot_be_read_stay() -> None:
+    rig = Rig()
+    rig.disk.write_new(LIST, b"V\t2\n\nWork\nR&D\n")
+    rig.file.change("New", True)
+    rig.file.change("Work", False)
+    assert rig.disk.read(LIST) == b"V\t2\n\nR&D\nNew\n"
 
 
 def test_a_lock_that_came_in_the_place_of_a_stale_one_is_put_back() -> None:
