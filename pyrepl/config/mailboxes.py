@@ -73,7 +73,8 @@ class Mailboxes:
         Text(),
         "",
         "Where the Maildir of a user lies, as /var/vmail/%d/%n/Maildir: %u is the user, %n what stands"
-        " before the @, %d what stands behind the @. A witness needs none, nor does mailbox-store doveadm.",
+        " before the @, %d what stands behind the @; with %n alone no user may have an @. A witness needs none, nor"
+        " does mailbox-store doveadm.",
         mutable=False,
     )
     mailbox_layout = Directive(

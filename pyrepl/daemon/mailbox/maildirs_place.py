@@ -88,9 +88,13 @@ class MaildirsPlace:
     def folder(self, user: str) -> bytes:
         """The user's folder. `user` is a name that the protocol lets pass: not empty, no `/`, no control characters,
         not `.` or `..`. Raises NotThere for one whose parts would lead elsewhere, or into a folder of our own beside
-        the Maildirs: their names begin with a dot."""
+        the Maildirs, whose names begin with a dot, or into one that users of other domains would have too."""
         name, _, domain = user.partition("@")
         found = self._pattern
+        if name != user and not ("%u" in self._pattern or "%d" in self._pattern):
+            raise NotThere(
+                f"the user {user!r} has no folder in {self._pattern}: other domains' users would have it too"
+            )
         for letter, part in (("%u", user), ("%n", name), ("%d", domain)):
             if letter in self._pattern and (not part or part.startswith(".") or "/" in part or "%" in part):
                 raise NotThere(f"the user {user!r} has no folder in {self._pattern}")

@@ -20,7 +20,7 @@ def disk() -> ModelDisk:
     [
         ("/var/vmail/%d/%n/Maildir", b"/var/vmail", b"/var/vmail/example.org/alice/Maildir"),
         ("/var/vmail/%u", b"/var/vmail", b"/var/vmail/alice@example.org"),
-        ("/var/vmail/user-%n", b"/var/vmail", b"/var/vmail/user-alice"),
+        ("/var/vmail/user-%n@%d", b"/var/vmail", b"/var/vmail/user-alice@example.org"),
         ("/%u/Maildir", b"/", b"/alice@example.org/Maildir"),
     ],
 )
@@ -118,6 +118,8 @@ def test_who_has_a_folder(disk: ModelDisk, pattern: str, folders: list[str], use
         ("/mail/%u", "ü" * 128, "too long for a folder"),
         ("/mail/%u", "ü" * 127, ""),
         ("/mail/%d/%n", "alice@here", ""),
+        ("/mail/%n", "alice", ""),
+        ("/mail/%n", "alice@here", "other domains' users would have it too"),
     ],
 )
 def test_who_can_have_no_folder_is_known_before(pattern: str, user: str, why: str) -> None:
