@@ -162,8 +162,14 @@ class LmtpProxy:
         self._go_on()
 
     def tick(self, now: float) -> None:
-        """Time has passed."""
-        if self.state is not LmtpState.HELD and now >= self._heard_at + SILENCE_S:
+        """Time has passed. A backend that tells of some recipients and then of none is as one that is gone: those have
+        the mail."""
+        if self.state is LmtpState.HELD or now < self._heard_at + SILENCE_S:
+            return
+        if self.state is LmtpState.SAVING:
+            self._heard_at = now
+            self.backend_gone()
+        else:
             self._end(_SILENT)
 
     # What goes

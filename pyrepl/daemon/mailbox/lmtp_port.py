@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from functools import partial
 from typing import Final, final
 
 from pyrepl.config.settings import Settings
@@ -17,10 +18,14 @@ from pyrepl.daemon.mailbox.sockets import Sockets, TalkSocket
 from pyrepl.daemon.wires.connecting import connect, connect_unix
 from pyrepl.daemon.wires.wire import Wire
 from pyrepl.mailbox.lmtp import LmtpProxy
+from pyrepl.mailbox.sending import Notice
 from pyrepl.observability.telling.mailboxes import MailboxTeller
 
 PATIENCE_S: Final = 5.0
 """How long Dovecot may take to accept a connection."""
+GRACE_S: Final = 1.0
+"""So much longer than mailbox-ack-timeout a mail server waits when the node does not answer, as a round of it waits for
+a disk."""
 MOST_UNSENT: Final = 1024 * 1024
 """Bytes that may wait for one end; beyond, the other is not read."""
 LINGER_S: Final = 2.0
@@ -72,7 +77,10 @@ class LmtpPort:
 
     def _admit(self, wire: Wire) -> None:
         accepts_single = self._settings.mailbox_single_copy == "accept"
-        conn = LmtpConn(self._conns, names_of(wire, "")[0], self._open.discard, accepts_single=accepts_single)
+        patience_s = self._settings.mailbox_ack_timeout / 1000 + GRACE_S
+        conn = LmtpConn(
+            self._conns, names_of(wire, "")[0], self._open.discard, patience_s, accepts_single=accepts_single
+        )
         is_full = len(self._open) >= self._settings.mailbox_maxclients
         self._open.add(conn)
         conn.enter(self._sockets, wire)
@@ -127,12 +135,26 @@ class _End:
 class LmtpConn:
     """A delivering connection, and ours to Dovecot."""
 
-    def __init__(self, conns: Conns, addr: str, over: Callable[[LmtpConn], None], *, accepts_single: bool) -> None:
-        """`over` is told when it has ended. `accepts_single`: mailbox-single-copy."""
+    def __init__(
+        self,
+        conns: Conns,
+        addr: str,
+        over: Callable[[LmtpConn], None],
+        patience_s: float,
+        *,
+        accepts_single: bool,
+    ) -> None:
+        """`over` is told when it has ended. `patience_s`: after so long a mail server is told that its mail is stored,
+        whatever the node says. `accepts_single`: mailbox-single-copy."""
         self._conns: Final = conns
         self._addr: Final = addr
         self._over: Final = over
+        self._patience_s: Final = patience_s
         self._accepts_single: Final = accepts_single
+        self._stored = 0
+        """How many mails Dovecot has taken."""
+        self._told_by = float("inf")
+        """When the mail server is told of the last one; infinity if it was."""
         self._proxy: Final = LmtpProxy(self._mark, self._must_refuse, conns.now())
         self._client: TalkSocket | None = None
         self._backend: TalkSocket | None = None
@@ -176,6 +198,9 @@ class LmtpConn:
     def tick(self, now: float) -> None:
         if now >= self._cut_by:
             self.cut()
+        elif now >= self._told_by:
+            self._conns.note(Notice("single_copy", f"a delivery of {self._addr}"))
+            self._told(self._stored)
         elif self._backend is not None:
             self._proxy.tick(now)
             self._settle()
@@ -209,7 +234,9 @@ class LmtpConn:
         client.read_on(self._proxy.wants_client and max(backend.unsent, client.unsent) < MOST_UNSENT)
         backend.read_on(client.unsent < MOST_UNSENT)
         for stored in self._proxy.events():
-            self._conns.delivered(self._addr, stored, self._told)
+            self._stored += 1
+            self._told_by = self._conns.now() + self._patience_s
+            self._conns.delivered(self._addr, stored, partial(self._told, self._stored))
 
     # What the node says
 
@@ -222,7 +249,10 @@ class LmtpConn:
             return not self._accepts_single
         return keeping.driver.node.saving.acks.must_refuse
 
-    def _told(self) -> None:
-        if not self._is_cut:
+    def _told(self, mail: int) -> None:
+        """Once of each mail, whoever is first."""
+        is_first = mail == self._stored and self._told_by < float("inf")
+        if is_first and not self._is_cut:
+            self._told_by = float("inf")
             self._proxy.told(self._conns.now())
             self._settle()

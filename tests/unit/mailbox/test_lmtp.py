@@ -165,6 +165,17 @@ def test_silence_ends_it_but_not_while_other_nodes_are_waited_for() -> None:
     assert rig.heard().endswith(b"421 4.4.2 Nothing was said for too long\r\n") and rig.proxy.is_over
 
 
+def test_a_backend_that_falls_silent_leaves_no_stored_mail_untold() -> None:
+    rig = Rig()
+    rig.deliver(b"RCPT TO:<alice>", b"RCPT TO:<bob>")
+    rig.backend(b"250 alice has it\r\n")
+    rig.proxy.tick(2 * SILENCE_S)
+    assert rig.heard() == b"" and rig.proxy.events() == [Stored(1, ("alice", "bob"))] and not rig.proxy.is_over
+    rig.proxy.told(2 * SILENCE_S)
+    first, second, last = rig.heard().splitlines()
+    assert (first, second[:3], last[:3]) == (b"250 alice has it", b"451", b"421") and rig.proxy.is_over
+
+
 def test_who_says_what_no_mail_server_says_is_left() -> None:
     rig = Rig()
     assert rig.client(b"HELP\r\n" * MOST_UNKNOWN + b"NOOP\r\n") == b"NOOP\r\n"

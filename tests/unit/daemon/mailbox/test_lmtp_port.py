@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import errno
 import os
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from types import SimpleNamespace
@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from inotify_simple import INotify
 
+from pyrepl.daemon.mailbox import lmtp_port as room
 from pyrepl.daemon.mailbox.keeper import NAME
 from pyrepl.daemon.mailbox.lmtp_port import LINGER_S, MOST_UNSENT, LmtpConn
 from tests.peers.ports import free_port
@@ -152,6 +153,31 @@ async def test_a_machine_that_begins_again_takes_no_stored_mail_back(folder: Pat
 
 
 @in_loop
+async def test_a_round_that_waits_for_a_disk_does_not_hold_up_the_answer(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(room, "GRACE_S", -5.0)  # The time is over at once.
+    late: list[Callable[[], None]] = []
+    async with pair(folder) as made:
+        mailboxes = made.nodes["a"].app.mailboxes
+        assert mailboxes is not None
+        monkeypatch.setattr(mailboxes.conns, "delivered", lambda addr, stored, then: late.append(then))
+        peer = await made.begun()
+        assert await made.deliver(peer) == b"250 ok 1\r\n" and made.nodes["a"].logged("single_copy a delivery of")
+        first = late.pop()
+        first()
+        peer.write(DELIVERY)
+        for _ in range(4):
+            await soon(peer.reader.readline())
+        first()
+        peer.write(TEXT + b".\r\n")
+        assert await soon(peer.reader.readline()) == b"250 ok 2\r\n"
+        first()
+        peer.write(b"QUIT\r\n")
+        assert await soon(peer.reader.read()) == b"221 bye\r\n"
+
+
+@in_loop
 async def test_a_delivery_waits_for_the_look_at_what_a_crash_left(folder: Path) -> None:
     async with pair(folder) as made:
         mailboxes = made.nodes["a"].app.mailboxes
@@ -245,7 +271,7 @@ class Reading:
         wire: Any = None
         conns: Any = self.conns
         self.over: list[LmtpConn] = []
-        self.conn = LmtpConn(conns, "somebody", self.over.append, accepts_single=True)
+        self.conn = LmtpConn(conns, "somebody", self.over.append, 60.0, accepts_single=True)
         self.conn.enter(sockets, wire)
         if has_backend:
             self.conn.reached(sockets, wire)
