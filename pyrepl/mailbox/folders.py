@@ -231,7 +231,8 @@ class Folders:
     def _listed(self, user: str, state: _User, found: FoundFolders, now: float) -> None:
         boxes, subscribed = self._as_meant(user, found)
         self._tell_odd(user, state, "folder_unnamed", found.unnamed)
-        self._tell_odd(user, state, "folder_copied", (*found.copied, *self._of_others(user, boxes)))
+        self._tell_odd(user, state, "folder_copied", found.copied)
+        self._tell_odd(user, state, "folder_of_other", self._of_others(user, boxes))
         there = {each.box: each for each in boxes}
         self.allowed.difference_update(there)
         before, state.missing = state.missing, frozenset(view(self._core.rows, user).keys() - there.keys())
@@ -273,11 +274,11 @@ class Folders:
         state.odd[event] = found
 
     def _of_others(self, user: str, boxes: Iterable[FoundFolder]) -> Iterator[str]:
-        """The names of those whose GUID is that of another user's mailbox."""
+        """The names of those whose GUID is that of another user's mailbox, and whose."""
         for each in boxes:
             row = self._core.rows.box(each.box)
             if row is not None and row.user != user and not self._excluded.has(user, each.name):
-                yield each.name
+                yield f"{each.name} of {row.user}"
 
     def _plain(self, user: str, shown: dict[str, tuple[str, bool]]) -> frozenset[str]:
         """The mailboxes that have the name that they want."""

@@ -35,8 +35,8 @@ def tell_odd(core: Core, gate: Gate, box: BoxRow, found: FoundBox) -> None:
         core.note_keywords(box.user, box.guid)
 
 
-def tell_failed(core: Core, gate: Gate, box: BoxRow, why: str) -> None:
-    """Once, as it is tried again and again."""
+def tell_failed(core: Core, gate: Gate, box: BoxRow, why: str, *, has_lock_files: bool) -> None:
+    """Once, as it is tried again and again. A gate without a lock file keeps nobody from anything."""
     if why != gate.why:
-        core.note("gate_failed", f"{box.user} {box.name}: {why}")
+        core.note("gate_failed" if has_lock_files else "look_failed", f"{box.user} {box.name}: {why}")
     gate.why = why

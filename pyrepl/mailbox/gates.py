@@ -272,7 +272,8 @@ class Gates:
                 # Who lists the user's folders tells of that; a Dovecot that has deleted one does this every day.
                 gate.again_at = now + GONE_S
             else:
-                tell_failed(self._core, gate, box, result.why or gate.why)
+                why = result.why or gate.why
+                tell_failed(self._core, gate, box, why, has_lock_files=self._has_lock_files)
             if result.why:
                 self._give_up(gate, now)
                 self._let_others(gate, box, now, is_shut=result.is_shut)

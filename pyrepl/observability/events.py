@@ -1779,6 +1779,19 @@ class MailboxGateFailed(MailboxNotice):
 
 
 @final
+class MailboxLookFailed(MailboxNotice):
+    LEVEL: ClassVar[Level] = Level.WARNING
+    TEXT: ClassVar[str] = (
+        "Mailboxes: look_failed {about}: what is in this mailbox cannot be asked of Dovecot (mailbox-store doveadm),"
+        " and it is tried again"
+    )
+    TO_DO: ClassVar[str] = (
+        "If it stays so, mend what the reason says; until then the other nodes do not hear what clients of this node do"
+        " there, and clients go on"
+    )
+
+
+@final
 class MailboxGateLost(MailboxNotice):
     LEVEL: ClassVar[Level] = Level.WARNING
     TEXT: ClassVar[str] = (
@@ -2077,6 +2090,21 @@ class MailboxFolderCopied(MailboxNotice):
     TO_DO: ClassVar[str] = (
         "If it is to be a mailbox of its own, remove dovecot-uidlist and dovecot.index* from it: Dovecot gives it a new"
         " GUID. Else remove the folder"
+    )
+
+
+@final
+class MailboxFolderOfOther(MailboxNotice):
+    LEVEL: ClassVar[Level] = Level.WARNING
+    TEXT: ClassVar[str] = (
+        "Mailboxes: folder_of_other {about}: this mailbox is kept as the one of the other user who is named, so it is"
+        " not kept as this user's too"
+    )
+    TO_DO: ClassVar[str] = (
+        "If both are one person, whom Dovecot knows by two names, have mail programs use the other name, and remove"
+        " nothing: there is one mailbox. If it is shared, leave it out by mailbox-exclude. If it is a copy of that"
+        " user's folder in a Maildir, remove dovecot-uidlist and dovecot.index* from the copy: Dovecot gives it a new"
+        " GUID"
     )
 
 

@@ -242,7 +242,7 @@ def test_a_folder_with_the_guid_of_another_mailbox_is_told_once_be_it_of_another
 
     assert see("/mail/.Copy") == [Notice("folder_copied", "alice /mail/.Copy")] and see("/mail/.Copy") == []
     rig.there[NEW] = FoundFolder("Play", NEW, 9, has_mail=True)
-    assert see("/mail/.Copy") == [Notice("folder_copied", "alice Play")] and see("/mail/.Copy") == []
+    assert see("/mail/.Copy") == [Notice("folder_of_other", "alice Play of bob")] and see("/mail/.Copy") == []
     assert rig.count() == before, "it is left alone"
 
 

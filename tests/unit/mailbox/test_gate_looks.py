@@ -5,6 +5,7 @@ from __future__ import annotations
 from pyrepl.mailbox.compare import Found, FoundBox
 from pyrepl.mailbox.gate_states import GateResult, GateState, GateWork, Seen
 from pyrepl.mailbox.gates import IDLE_S, RETRY_S
+from pyrepl.mailbox.sending import Notice
 from pyrepl.mailbox.words import APART
 from tests.unit.mailbox.gate_rig import GUID, READS, RELEASED, TEXT, Rig, mail
 
@@ -91,3 +92,11 @@ def test_very_many_new_messages_are_taken_some_at_a_time() -> None:
     rig.settle()
     assert [(order.since, order.wanted) for order in rig.orders] == [(3, frozenset({"G3", "G4"}))]
     assert rig.messages() == {uid: f"G{uid}" for uid in (1, 2, 3, 4)}
+
+
+def test_a_look_that_fails_where_there_is_no_gate_is_called_so() -> None:
+    rig = Rig(has_lock_files=False)
+    rig.gates.seen(GUID, Seen(brought=True), rig.now)
+    rig.round()
+    rig.round(GateResult(why="no doveadm"))
+    assert rig.notices == [Notice("look_failed", "alice INBOX: no doveadm")]
