@@ -135,6 +135,15 @@ class Settings(Directives):
 
 _OF_MAILBOXES: Final = ("mailbox-", "tls-mailbox")
 """How the names of directives begin that say something of mailboxes."""
+_OF_MAIL: Final = frozenset(
+    {
+        *("mailbox-maildir", "mailbox-layout", "mailbox-store", "mailbox-exclude", "mailbox-scrub", "mailbox-doveadm"),
+        *("mailbox-gate", "mailbox-orphan", "mailbox-expunge-guard", "mailbox-poll"),
+    }
+)
+"""They say how mail is kept."""
+_OF_GATES: Final = frozenset({"mailbox-orphan", "mailbox-expunge-guard", "mailbox-poll"})
+"""They say what is done beside a Dovecot."""
 
 
 def why_without_effect(settings: Settings, name: str) -> str | None:
@@ -144,11 +153,31 @@ def why_without_effect(settings: Settings, name: str) -> str | None:
         return ACCEPTED.get(name.lower())
     if settings.value_of(row) == row.default:
         return None
-    if row.name.startswith(_OF_MAILBOXES) and not settings.mailbox_port:
-        return "it needs mailbox-port, without which this node keeps no mailboxes"
+    if row.name.startswith(_OF_MAILBOXES) and (why := _why_unused(settings, row.name)):
+        return why
     return row.inert or None
 
 
 def is_known(name: str) -> bool:
     """Is it a directive of ours, or one that is accepted without effect?"""
     return find(name) is not None or name.lower() in ACCEPTED
+
+
+def _why_unused(settings: Settings, name: str) -> str | None:
+    """Why a directive of mailboxes that is set says nothing beside others; None if it does. What cannot be at all is
+    refused (pyrepl.daemon.mailbox.configured)."""
+    if not settings.mailbox_port:
+        return "it needs mailbox-port, without which this node keeps no mailboxes"
+    own = [member for member in settings.mailbox_members if member.name == settings.mailbox_node]
+    if name in _OF_MAIL and own and own[0].is_witness:
+        return "a witness keeps no mail"
+    by_doveadm = settings.mailbox_store == "doveadm"
+    if by_doveadm and name == "mailbox-maildir":
+        return "with mailbox-store doveadm mail is where its Dovecot has it"
+    if by_doveadm and name == "mailbox-orphan":
+        return "mailbox-store doveadm has no gates"
+    if not by_doveadm and name in _OF_GATES and settings.mailbox_gate != "on":
+        return "it needs mailbox-gate on"
+    if name == "mailbox-orphan" and settings.mailbox_apart == "refuse":
+        return "with mailbox-apart refuse gates stay shut until the node is back"
+    return None

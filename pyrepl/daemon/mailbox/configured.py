@@ -91,6 +91,8 @@ def configured(settings: Settings, jitter: float) -> Configured:
     is_witness = addresses[name].is_witness
     if is_witness and settings.mailbox_lmtp_port:
         raise ConfigError("mailbox-lmtp-port: a witness takes no mail: set it to 0")
+    if settings.mailbox_lmtp_backend and not settings.mailbox_lmtp_port:
+        raise ConfigError("mailbox-lmtp-backend needs mailbox-lmtp-port, where mail servers deliver")
     by_doveadm = settings.mailbox_store == "doveadm" and not is_witness
     place = None if is_witness or by_doveadm else _place(settings)
     has_gates = settings.mailbox_gate == "on" and place is not None

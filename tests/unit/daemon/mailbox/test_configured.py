@@ -54,6 +54,7 @@ def test_a_witness_takes_no_mail(tmp_path: Path) -> None:
         ({**BY_DOVEADM, "mailbox_apart": "refuse"}, "mailbox-store doveadm cannot keep a Dovecot from taking mail"),
         ({**BY_DOVEADM, "mailbox_lmtp_port": 24}, "mailbox-store doveadm sees new mail too late"),
         ({**BY_DOVEADM, "mailbox_scrub": 1}, "mailbox-store doveadm cannot mend texts"),
+        ({"mailbox_lmtp_backend": "/x", "mailbox_gate": "on"}, "mailbox-lmtp-backend needs mailbox-lmtp-port"),
         ({"mailbox_lmtp_port": 24}, "mailbox-lmtp-port needs mailbox-gate on"),
         ({"mailbox_lmtp_port": 24, "mailbox_gate": "on"}, r"mailbox-lmtp-backend \(none\) is neither a path nor host"),
         ({"mailbox_lmtp_port": 24, "mailbox_gate": "on", "mailbox_lmtp_backend": "x:0"}, "mailbox-lmtp-backend x:0"),
@@ -75,7 +76,7 @@ def test_what_cannot_be(tmp_path: Path, wrong: dict[str, Any], why: str) -> None
 def test_where_a_dovecot_takes_mail(tmp_path: Path, stated: str, backend: str | tuple[str, int]) -> None:
     settings = made(tmp_path, mailbox_gate="on", mailbox_lmtp_port=2424, mailbox_lmtp_backend=stated)
     assert configured(settings, 0.0).lmtp == backend
-    assert configured(made(tmp_path, mailbox_lmtp_backend=stated), 0.0).lmtp is None
+    assert configured(made(tmp_path), 0.0).lmtp is None
 
 
 def test_doveadm_and_its_options(tmp_path: Path) -> None:
