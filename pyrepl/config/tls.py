@@ -45,8 +45,8 @@ class Tls:
     tls_check_name = Directive(
         YesNo(),
         False,
-        "Whether the certificate of the master must be for the name or address by which this node reaches"
-        " the master. Not in Redis, which trusts each certificate of its CAs.",
+        "Whether the certificate of the master, or of a member of mailbox-members, must be for the name or address by"
+        " which this node reaches it. Not in Redis, which trusts each certificate of its CAs.",
     )
     tls_cluster = Directive(YesNo(), False, "Whether MIGRATE connects with TLS. pyrepl is no cluster.")
     tls_stream = Directive(

@@ -85,7 +85,8 @@ def server_context(settings: Settings) -> ssl.SSLContext:
 
 
 def client_context(settings: Settings) -> ssl.SSLContext:
-    """The context of connections that we make: to our master, and to the target of MIGRATE. Raises ConfigError."""
+    """The context of connections that we make: to our master, to the target of MIGRATE, and to the other nodes that
+    keep the same mailboxes. Raises ConfigError."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname = settings.tls_check_name
     _set_common(context, settings)
@@ -93,8 +94,15 @@ def client_context(settings: Settings) -> ssl.SSLContext:
         _load_certificate(context, _ours_as_client(settings))
     elif settings.tls_cert_file:
         _load_certificate(context, _ours(settings))
-    _load_authorities(context, settings, "tls-replication")
+    _load_authorities(context, settings, _connecting_by(settings))
     return context
+
+
+def _connecting_by(settings: Settings) -> str:
+    """The directive that has us connect by TLS."""
+    if settings.tls_mailbox:
+        return "tls-mailbox"
+    return "tls-cluster" if settings.tls_cluster and not settings.tls_replication else "tls-replication"
 
 
 def _set_common(context: ssl.SSLContext, settings: Settings) -> None:
