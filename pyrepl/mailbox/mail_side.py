@@ -26,6 +26,7 @@ from pyrepl.mailbox.excluded import EVERYTHING, WHY, Excluded
 from pyrepl.mailbox.journal_ops import by_guid
 from pyrepl.mailbox.maildir.layout import Layout
 from pyrepl.mailbox.mastering import Mastering
+from pyrepl.mailbox.modseqs import MOST_MODSEQ
 from pyrepl.mailbox.portions import portions
 from pyrepl.mailbox.rows import BoxRow, MessageRow
 from pyrepl.mailbox.saving import Saving
@@ -51,7 +52,7 @@ from pyrepl.mailbox.verbs import (
     Unlock,
     Unsubscribe,
 )
-from pyrepl.mailbox.words import WHY_HIDDEN, Box, Token, Uids, count, is_among, is_hidden, ranges, walk
+from pyrepl.mailbox.words import WHY_HIDDEN, Box, Stamp, Token, Uids, count, is_among, is_hidden, ranges, walk
 
 MOST_IN_TX: Final = 1000
 """Commands of one transaction."""
@@ -59,6 +60,7 @@ MOST_BYTES_IN_TX: Final = 1024 * 1024
 """Of their lines."""
 MOST_OPEN_TX: Final = 10
 """Transactions of one mail process that are not ended."""
+_TOO_MANY_OPEN: Final = f"{MOST_OPEN_TX} transactions of this connection are open, which is as many as may be"
 _NOT_OPEN: Final = f"TX-BEGIN is missing, or {MOST_OPEN_TX} transactions were open"
 _IS_LEFT: Final = "a message of this GUID was here before a crash, and comes again from another node"
 _IS_THERE: Final = "a mailbox has a message once: copy or move it to another mailbox"
@@ -105,6 +107,8 @@ class MailSide:
         """(client, tx) -> what it holds so far."""
         self._flags: frozenset[str] = frozenset()
         """That the STOREs name which are done: each message of one has to have room for all."""
+        self._stamped = 0
+        """How many stamps the transaction has that is done."""
 
     def hear(self, client: str, tag: str, command: Command, text: str, now: float) -> None:
         """A command of a mail process; `text` names its text in the drop folder."""
@@ -113,7 +117,7 @@ class MailSide:
             self.core.reply(client, tag, No(reason=Reason.APART, why=WHY_ALONE))
             return
         if isinstance(command, TxBegin):
-            self._begin_tx(client, command.tx)
+            self._begin_tx(client, tag, command.tx)
         elif isinstance(command, TxEnd):
             self._end_tx(client, tag, command, now)
         elif isinstance(command, Fetch):
@@ -146,6 +150,7 @@ class MailSide:
             self.saving.lock(client, tag, box, command, now)
         elif isinstance(command, Unlock):
             self.saving.unlock(client, box.guid, now)
+            self.core.reply(client, tag, Ok())
         elif isinstance(command, Save) and not text and self.core.rows.home(command.user, command.guid) is None:
             self.core.reply(client, tag, No(reason=Reason.NOUID, why="no mailbox of the user has this message"))
         elif isinstance(command, Save) and command.guid in self.core.merger.kept.get(box.guid, ()):
@@ -177,11 +182,13 @@ class MailSide:
 
     # Transactions
 
-    def _begin_tx(self, client: str, name: str) -> None:
-        """It is answered nothing: whoever has too many open is told of each command."""
+    def _begin_tx(self, client: str, tag: str, name: str) -> None:
+        """Whoever gives it no tag, and has too many open, is told so of each command."""
         self._open.pop((client, name), None)
-        if sum(key[0] == client for key in self._open) < MOST_OPEN_TX:
+        is_free = sum(key[0] == client for key in self._open) < MOST_OPEN_TX
+        if is_free:
             self._open[client, name] = _Tx()
+        self.core.reply(client, tag, Ok() if is_free else Bad(why=_TOO_MANY_OPEN))
 
     def _collect(self, client: str, tag: str, op: Op) -> None:
         tx = self._open.get((client, op.tx))
@@ -227,6 +234,7 @@ class MailSide:
         def run(tokens: dict[str, Token], now: float) -> None:
             stores = (command for command in commands if isinstance(command, Store))
             self._flags = frozenset(flag for store in stores for flag in (*store.add, *store.remove))
+            self._stamped = 0
             self._do(client, tag, commands, tokens, now)
 
         def fail(reason: Reason, now: float) -> None:
@@ -362,7 +370,8 @@ class MailSide:
     # The list of mailboxes
 
     def _create(self, client: str, tag: str, create: Create, now: float) -> None:
-        if self.find(create.user, create.box) is not None or create.box.is_guid:
+        is_known = bool(create.id) and self.core.rows.box(create.id) is not None
+        if is_known or create.box.is_guid or self.find(create.user, create.box) is not None:
             self.core.reply(client, tag, No(reason=Reason.EXISTS))
             return
         why_no_user = WHY_HIDDEN if is_hidden(create.user) else self._why_no_user(create.user)
@@ -377,17 +386,24 @@ class MailSide:
         self.saving.acks.wait(client, tag, made.at, Ok(at=made.at), now)
 
     def _of_list(self, box: BoxRow, command: Op) -> Sequence[Op] | No:
-        stamp = self.core.journal.next_stamp(box.user)
         if isinstance(command, Delete):
-            return [Delete(user=box.user, box=by_guid(box), stamp=stamp, known=self.core.journal.vector())]
+            known = self.core.journal.vector()
+            return [Delete(user=box.user, box=by_guid(box), stamp=self._next_stamp(box.user), known=known)]
         if isinstance(command, Subscribe | Unsubscribe):
-            return [type(command)(user=box.user, box=by_guid(box), stamp=stamp)]
+            return [type(command)(user=box.user, box=by_guid(box), stamp=self._next_stamp(box.user))]
         assert isinstance(command, Rename)
         if command.to.is_guid or self.find(box.user, command.to) is not None:
             return No(reason=Reason.EXISTS)
         renames = self._renames(box, command)
         why = next((why for each in renames if (why := self._why_denied(box.user, each.to.text))), "")
         return No(reason=Reason.DENIED, why=why) if why else renames
+
+    def _next_stamp(self, user: str) -> Stamp:
+        """Above those of the transaction's commands before, too, of which the rows know nothing yet."""
+        stamp = self.core.journal.next_stamp(user)
+        stamp = stamp._replace(modseq=min(stamp.modseq + self._stamped, MOST_MODSEQ))
+        self._stamped += 1
+        return stamp
 
     def _why_denied(self, user: str, name: str) -> str:
         """Why no mailbox gets this name by a mail process here; "" if one may. One that a node with another layout made
@@ -398,7 +414,7 @@ class MailSide:
 
     def _renames(self, box: BoxRow, rename: Rename) -> list[Rename]:
         """The mailbox and all below it, each as an op of its own."""
-        stamp = self.core.journal.next_stamp(box.user)
+        stamp = self._next_stamp(box.user)
         names = view(self.core.rows, box.user)
         old = names[box.guid][0]
         moved = [(guid, name) for guid, (name, _) in names.items() if name == old or name.startswith(f"{old}/")]

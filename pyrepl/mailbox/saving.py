@@ -35,6 +35,7 @@ RETRY_S: Final = 1.0
 """After so long a SAVE without a tag waits for the mastership anew."""
 MOST_AGAIN: Final = 10_000
 """So many of them may wait so."""
+WHY_GIVEN_UP: Final = "its mail process went on before it was granted"
 _NOBODY: Final = "*"
 """Who is waited for by nobody."""
 
@@ -136,7 +137,14 @@ class Saving:
     def unlock(self, client: str, box: str, now: float) -> None:
         lock = self.lock_of(client, box)
         if lock is not None:
+            self._give_up(lock)
             self._unlock(lock, now)
+
+    def _give_up(self, lock: str) -> None:
+        """A LOCK ends: if it was not granted yet, it will not be, which its tag is answered."""
+        if lock not in self._tokens:
+            held = self._holders[lock]
+            self.core.reply(held.client, held.tag, No(reason=Reason.FAILED, why=WHY_GIVEN_UP))
 
     def client_gone(self, client: str, now: float) -> None:
         """As by UNLOCK: SAVEs that were whole stand."""
@@ -215,6 +223,7 @@ class Saving:
             self.core.reply(client, tag, Bad(why=why))
             self.core.note("faulty_mail_process", why)
             if lock is not None:
+                self._give_up(lock)
                 self._unlock(lock, now)
             tag = UNTAGGED
         self._save_anywhere(client, tag, box.guid, save, text, now)

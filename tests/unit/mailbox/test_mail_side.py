@@ -7,6 +7,7 @@ from typing import Final
 import pytest
 
 from pyrepl.mailbox.answers import No, Ok
+from pyrepl.mailbox.mail_side import MOST_OPEN_TX
 from pyrepl.mailbox.maildir.layout import LAYOUTS
 from pyrepl.mailbox.members import Member, Members
 from pyrepl.mailbox.node import Node, NodeOptions
@@ -266,6 +267,37 @@ def test_only_so_many_transactions_are_open() -> None:
     cluster.say("m1>a * TX-BEGIN alice tx=10")
     cluster.say("m1>a 8 TX-END alice tx=10")
     assert [line[:9] for line in cluster.said("OK")] == ["a>m1 7 OK", "a>m1 8 OK"]
+
+
+def test_s5_the_begin_of_a_transaction_is_answered_where_it_has_a_tag() -> None:
+    cluster = filled()
+    for number in range(MOST_OPEN_TX + 1):
+        cluster.say(f"m1>a {number} TX-BEGIN alice tx={number}")
+    said = cluster.said("OK", "BAD")
+    assert said[:-1] == [f"a>m1 {number} OK" for number in range(MOST_OPEN_TX)]
+    assert said[-1].startswith(f"a>m1 {MOST_OPEN_TX} BAD why=")
+
+
+def test_l5_of_two_commands_of_a_transaction_for_one_mailbox_the_later_stands() -> None:
+    cluster = filled()
+    cluster.say("m1>a * TX-BEGIN alice tx=t")
+    for command in ("SUBSCRIBE alice INBOX", "UNSUBSCRIBE alice INBOX"):
+        cluster.say(f"m1>a 1 {command} tx=t")
+    cluster.say("m1>a 2 TX-END alice tx=t")
+    assert not any(box.subscribed for rows in cluster.rows.values() for box in rows.boxes("alice"))
+
+
+def test_a_mailbox_with_the_id_of_another_is_not_made() -> None:
+    cluster = filled()
+    [guid] = cluster.names
+    cluster.say(f"m1>a 1 CREATE alice Other id={guid}")
+    cluster.say(f"m1>a 2 CREATE bob INBOX id={guid}")
+    cluster.say("m1>a 3 CREATE alice Gone id=" + "7" * 32)
+    cluster.say("m1>a 4 DELETE alice Gone")
+    cluster.say("m1>a 5 CREATE alice Gone id=" + "7" * 32)
+    said = [line for line in cluster.said("OK", "NO") if line.startswith("a>m1")]
+    assert [line.split(" at=")[0] for line in said if " NO " in line] == [f"a>m1 {tag} NO EXISTS" for tag in (1, 2, 5)]
+    assert len(list(cluster.rows["b"].boxes("alice"))) == 2
 
 
 def test_l5_a_transaction_may_be_given_up() -> None:

@@ -203,3 +203,19 @@ def test_a_save_that_cannot_be_an_op_is_told_where_it_has_no_tag() -> None:
     assert cluster.views()[0] == {}
     notices = [notice for notice in cluster.nodes["a"].core.notices() if notice.name == "change_unsayable"]
     assert len(notices) == 1 and notices[0].about.startswith("alice INBOX: a message would have had too many keywords")
+
+
+def test_s5_a_lock_that_is_given_up_before_it_is_granted_is_answered() -> None:
+    cluster = ready()
+    cluster.say("m1>b 1 LOCK alice INBOX")
+    cluster.said()
+    cluster.say("m2>a 2 LOCK alice INBOX")
+    cluster.say("m2>a 3 UNLOCK alice INBOX")
+    cluster.say("m2>a 4 LOCK alice INBOX")
+    cluster.say("m2>a 5 SAVE alice INBOX " + save("G1", "7"))
+    said = [line.split(" why=")[0] for line in cluster.said("OK", "NO", "BAD") if line.startswith("a>m2")]
+    assert said == ["a>m2 2 NO FAILED", "a>m2 3 OK", "a>m2 5 BAD", "a>m2 4 NO FAILED"]
+    cluster.say("m1>b 6 UNLOCK alice INBOX")
+    assert "b>m1 6 OK" in cluster.said("OK")
+    cluster.run(20.0)
+    assert not [line for line in cluster.said("OK", "NO") if line.startswith("a>m2")], "each is answered once"

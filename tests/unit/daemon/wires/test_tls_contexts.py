@@ -119,7 +119,7 @@ def test_what_is_missing(authority: Authority, tmp_path: Path) -> None:
         client_context(settings_of(authority, tls_client_cert_file="/no/such"))
     for setting in ("tls-replication", "tls-cluster", "tls-mailbox"):
         with pytest.raises(ConfigError, match=f"{setting} needs CAs"):
-            client_context(settings_of(authority, tls_ca_cert_file="", **{setting.replace("-", "_"): True}))
+            client_context(settings_of(authority, None, tls_ca_cert_file="", **{setting.replace("-", "_"): True}))
 
 
 def test_suites_need_a_python_that_can_set_them(authority: Authority) -> None:
