@@ -120,11 +120,16 @@ class Mailboxes:
     mailbox_gap = Directive(
         Integer(100, 10_000_000),
         100_000,
-        "How many UIDs a node that is apart leaves free, so that no other gives out the same.",
+        "How many UIDs a node that is apart leaves free, so that no other gives out the same. It must be the same on"
+        " all members: nodes with another one are not linked.",
         mutable=False,
     )
     mailbox_lease = Directive(
-        Integer(100, DAY_MS), 5000, "Milliseconds for which a node may act on what the root allowed.", mutable=False
+        Integer(100, DAY_MS),
+        5000,
+        "Milliseconds for which a node may act on what the root allowed. It must be the same on all members: nodes with"
+        " another one are not linked.",
+        mutable=False,
     )
     mailbox_root_timeout = Directive(
         Integer(100, DAY_MS), 2000, "Milliseconds without a sign of the root until another is elected.", mutable=False

@@ -26,10 +26,12 @@ class Members:
     Invariants: names differ, and none has a `~`; at least one member is no witness.
     """
 
-    __slots__ = ("_places", "keepers", "majority", "names", "witnesses")
+    __slots__ = ("_agreed", "_places", "keepers", "majority", "names", "witnesses")
 
-    def __init__(self, members: tuple[Member, ...]) -> None:
-        """Raises ConfigError for a list that cannot be, PeerError for a name that is none."""
+    def __init__(self, members: tuple[Member, ...], agreed: str = "") -> None:
+        """`agreed`: what else has to be the same on all of them. Raises ConfigError for a list that cannot be,
+        PeerError for a name that is none."""
+        self._agreed: Final = agreed
         self.names: Final = tuple(parse_origin(member.name) for member in members)
         self.witnesses: Final = frozenset(member.name for member in members if member.is_witness)
         self.keepers: Final = tuple(name for name in self.names if name not in self.witnesses)
@@ -56,9 +58,9 @@ class Members:
         return len(self.others(name)) >= self.majority
 
     def digest(self) -> str:
-        """What HELLO compares: equal for equal lists."""
+        """What HELLO compares: equal for equal lists, whose members agree."""
         text = " ".join(f"{name}{',witness' if name in self.witnesses else ''}" for name in self.names)
-        return hashlib.sha256(text.encode()).hexdigest()[:16]
+        return hashlib.sha256(f"{text}{self._agreed}".encode()).hexdigest()[:16]
 
     def __contains__(self, name: object) -> bool:
         return name in self._places

@@ -79,7 +79,10 @@ class PeerLink(Talk):
         if hello.node not in self._mine.members:
             raise PeerError(f"{hello.node or 'who gives no name'} is no member: add it to mailbox-members, everywhere")
         if hello.members != self._mine.members.digest():
-            raise PeerError(f"{hello.node} has another list of members: mailbox-members must name the same everywhere")
+            raise PeerError(
+                f"{hello.node} has another list of members: mailbox-members must name the same everywhere,"
+                " and mailbox-gap and mailbox-lease be the same"
+            )
 
     def _auth(self, tag: str, auth: Auth, now: float) -> None:
         self._move(TalkTrigger.AUTH)

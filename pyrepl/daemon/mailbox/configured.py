@@ -77,7 +77,9 @@ def configured(settings: Settings, jitter: float) -> Configured:
             f"mailbox-secret must have {_LEAST_SECRET} bytes or more, the same on all members, as mailbox-port lets in"
             " whoever knows it (openssl rand -hex 32 makes one)"
         )
-    members = Members(tuple(Member(each.name, each.is_witness) for each in settings.mailbox_members))
+    # Nodes with other blocks give out the same UIDs, and with other leases there may be two roots.
+    agreed = f" gap={settings.mailbox_gap} lease={settings.mailbox_lease}"
+    members = Members(tuple(Member(each.name, each.is_witness) for each in settings.mailbox_members), agreed)
     folder = Path(settings.mailbox_dir or settings.dir)
     lease_s = settings.mailbox_lease / 1000
     mastering = MasteringOptions(

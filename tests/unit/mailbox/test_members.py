@@ -23,6 +23,7 @@ def test_equal_lists_have_equal_digests() -> None:
     one = Members((Member("a"), Member("b")))
     assert one.digest() == Members((Member("a"), Member("b"))).digest()
     assert one.digest() != Members((Member("a"), Member("b", True))).digest()
+    assert one.digest() != Members((Member("a"), Member("b")), " gap=1000").digest(), "they have to agree"
 
 
 def test_lists_that_cannot_be() -> None:

@@ -28,6 +28,13 @@ def test_a_member(tmp_path: Path) -> None:
     assert conf.members.witnesses == {"w"} and conf.place is not None
 
 
+def test_members_must_agree_on_gaps_and_leases(tmp_path: Path) -> None:
+    mine = configured(made(tmp_path), 0.0).members.digest()
+    assert configured(made(tmp_path, mailbox_tenure=30), 0.0).members.digest() == mine
+    for other in ({"mailbox_gap": 1000}, {"mailbox_lease": 2000}):
+        assert configured(made(tmp_path, **other), 0.0).members.digest() != mine
+
+
 def test_a_witness_has_no_maildirs(tmp_path: Path) -> None:
     conf = configured(made(tmp_path, "w", mailbox_maildir=""), 0.0)
     assert conf.place is None and conf.to_call == ("a", "b")
