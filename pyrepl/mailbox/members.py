@@ -19,6 +19,12 @@ class Member(NamedTuple):
     is_witness: bool = False
 
 
+def agreed(gap: int, lease_ms: int) -> str:
+    """What has to be the same on all members besides their list: nodes with other blocks of UIDs give out the same
+    ones, and with other leases there may be two roots."""
+    return f" gap={gap} lease={lease_ms}"
+
+
 @final
 class Members:
     """The list, in its configured order.
@@ -29,8 +35,8 @@ class Members:
     __slots__ = ("_agreed", "_places", "keepers", "majority", "names", "witnesses")
 
     def __init__(self, members: tuple[Member, ...], agreed: str = "") -> None:
-        """`agreed`: what else has to be the same on all of them. Raises ConfigError for a list that cannot be,
-        PeerError for a name that is none."""
+        """`agreed`: what else has to be the same on all of them, "" for nothing. Raises ConfigError for a list that
+        cannot be, PeerError for a name that is none."""
         self._agreed: Final = agreed
         self.names: Final = tuple(parse_origin(member.name) for member in members)
         self.witnesses: Final = frozenset(member.name for member in members if member.is_witness)

@@ -17,7 +17,7 @@ from pyrepl.errors import PeerError
 from pyrepl.mailbox.answers import Bad, No, Ok, Reason
 from pyrepl.mailbox.client import MailboxError
 from pyrepl.mailbox.codec import encode
-from pyrepl.mailbox.members import Member, Members
+from pyrepl.mailbox.members import Member, Members, agreed
 from pyrepl.mailbox.modseqs import MOST_MODSEQ
 from pyrepl.mailbox.verbs import (
     Ack,
@@ -54,7 +54,7 @@ MOST_GROWTH = 48 << 20
 FLOOD = 64 << 20
 MOST_UNREAD = 1 << 18
 """`mailbox-output-buffer-limit`, bytes: a node that answers millions of lines takes its time."""
-MEMBERS = Members((Member("a"), Member("b"), Member("c")))
+MEMBERS = Members((Member("a"), Member("b"), Member("c")), agreed(100_000, 2000))
 WHO = Who("c", MEMBERS, SECRET)
 NO_BOX = Box("f" * 32, True)
 DATABASES = count(1)

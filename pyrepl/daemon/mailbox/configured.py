@@ -19,7 +19,7 @@ from pyrepl.daemon.mailbox.maildirs_place import MaildirsPlace
 from pyrepl.errors import ConfigError
 from pyrepl.mailbox.acks import AckOptions
 from pyrepl.mailbox.mastering import MasteringOptions
-from pyrepl.mailbox.members import Member, Members
+from pyrepl.mailbox.members import Member, Members, agreed
 from pyrepl.mailbox.root import RootOptions
 from pyrepl.mailbox.talk import TalkOptions
 from pyrepl.mailbox.tracker import TrackerOptions
@@ -77,9 +77,8 @@ def configured(settings: Settings, jitter: float) -> Configured:
             f"mailbox-secret must have {_LEAST_SECRET} bytes or more, the same on all members, as mailbox-port lets in"
             " whoever knows it (openssl rand -hex 32 makes one)"
         )
-    # Nodes with other blocks give out the same UIDs, and with other leases there may be two roots.
-    agreed = f" gap={settings.mailbox_gap} lease={settings.mailbox_lease}"
-    members = Members(tuple(Member(each.name, each.is_witness) for each in settings.mailbox_members), agreed)
+    listed = tuple(Member(each.name, each.is_witness) for each in settings.mailbox_members)
+    members = Members(listed, agreed(settings.mailbox_gap, settings.mailbox_lease))
     folder = Path(settings.mailbox_dir or settings.dir)
     lease_s = settings.mailbox_lease / 1000
     mastering = MasteringOptions(

@@ -1,4 +1,4 @@
-"""What is known of a message fits into a line, whatever members add to it while they are apart. Requirement I17."""
+"""What is known of a message fits into a line, whatever members add to it while they are apart."""
 
 from __future__ import annotations
 

@@ -88,7 +88,7 @@ def keywords(part: str, count: int) -> str:
     return ",".join(f"{part}{number:03}{'y' * 200}" for number in range(count))
 
 
-def test_i17_a_message_gets_no_more_keywords_than_a_line_can_tell_of_it() -> None:
+def test_a_message_gets_no_more_keywords_than_a_line_can_tell_of_it() -> None:
     cluster = filled()
     for part in ("k", "m"):
         cluster.say(f"m1>a 1 STORE alice INBOX uids=1 add={keywords(part, 9)}")
@@ -101,7 +101,7 @@ def test_i17_a_message_gets_no_more_keywords_than_a_line_can_tell_of_it() -> Non
     assert cluster.said("OK")[-1].startswith("a>m1 4 OK")
 
 
-def test_i17_nor_by_several_commands_of_a_transaction() -> None:
+def test_nor_by_several_commands_of_a_transaction() -> None:
     cluster = filled()
     cluster.say("m1>a * TX-BEGIN alice tx=t")
     for part in ("k", "m", "n"):
@@ -110,7 +110,7 @@ def test_i17_nor_by_several_commands_of_a_transaction() -> None:
     assert cluster.said("NO")[-1].startswith("a>m1 2 NO FAILED why=") and cluster.views()[1]["INBOX/G1"] == (1, ())
 
 
-def test_i17_nor_by_a_copy() -> None:
+def test_nor_by_a_copy() -> None:
     cluster = filled()
     for part in ("k", "m"):
         cluster.nodes["a"].core.do([store_of(cluster, "G1", tuple(keywords(part, 15).split(",")))])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pyrepl.errors import ConfigError, PeerError
-from pyrepl.mailbox.members import Member, Members
+from pyrepl.mailbox.members import Member, Members, agreed
 
 
 def test_a_majority_is_more_than_half_of_the_configured_ones() -> None:
@@ -23,7 +23,7 @@ def test_equal_lists_have_equal_digests() -> None:
     one = Members((Member("a"), Member("b")))
     assert one.digest() == Members((Member("a"), Member("b"))).digest()
     assert one.digest() != Members((Member("a"), Member("b", True))).digest()
-    assert one.digest() != Members((Member("a"), Member("b")), " gap=1000").digest(), "they have to agree"
+    assert one.digest() != Members((Member("a"), Member("b")), agreed(1000, 5000)).digest(), "they have to agree"
 
 
 def test_lists_that_cannot_be() -> None:

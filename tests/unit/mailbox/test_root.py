@@ -69,7 +69,7 @@ def test_t9_a_clear_that_comes_to_another_goes_on_to_the_root() -> None:
     assert world.said == ["b>a ROOT-CLEAR epoch=1 node=c"]
 
 
-def test_i17_of_each_member_that_keeps_mail_one_vector_is_kept() -> None:
+def test_of_each_member_that_keeps_mail_one_vector_is_kept() -> None:
     world = Elections(witnesses="c")
     world.run(5.0)
     root = world.roots["a"]

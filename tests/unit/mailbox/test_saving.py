@@ -180,7 +180,7 @@ def test_who_is_apart_does_not_go_on_where_its_store_was_as_a_master() -> None:
     assert answer == f"b>m2 2 OK uid={5 * gap + 6}", "behind what the store may have given out as the master's"
 
 
-def test_i17_a_message_is_saved_only_so_often_in_one_mailbox() -> None:
+def test_a_message_is_saved_only_so_often_in_one_mailbox() -> None:
     cluster = ready()
     for tag in range(MOST_DOTS + 2):
         cluster.say(f"m1>a {tag} SAVE alice INBOX " + save("G1"))
