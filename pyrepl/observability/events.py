@@ -2036,7 +2036,10 @@ class MailboxDatabaseIsOld(MailboxNotice):
         "Mailboxes: database_is_old {about}: mailbox.db is older than what other members know, so nothing is taken from"
         " them by comparing"
     )
-    TO_DO: ClassVar[str] = "Stop this node, move mailbox.db away, and start it"
+    TO_DO: ClassVar[str] = (
+        "Stop Dovecot and pyrepl here, move mailbox.db and the mail below mailbox-maildir away, and start both: with"
+        " its old mail the node would bring back what was expunged since (docs/mailboxes-operation.md)"
+    )
 
 
 @final

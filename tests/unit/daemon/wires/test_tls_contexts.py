@@ -120,7 +120,7 @@ def test_what_is_missing(authority: Authority, tmp_path: Path) -> None:
     for setting in ("tls-replication", "tls-cluster", "tls-mailbox"):
         own = {"tls_replication": False} | {setting.replace("-", "_"): True}
         with pytest.raises(ConfigError, match=f"{setting} needs CAs"):
-            client_context(settings_of(authority, tls_ca_cert_file="", **own))
+            client_context(settings_of(authority, None, tls_ca_cert_file="", **own))
 
 
 def test_suites_need_a_python_that_can_set_them(authority: Authority) -> None:
