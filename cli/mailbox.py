@@ -67,8 +67,8 @@ def status(
     """Show how the members are, as the node with the Redis port HOST:PORT sees them.
 
     Exit status 0: all is well; 1: the node sees no majority, a member is not linked or lags for longer than --max-lag,
-    a user's mailboxes stand still, or the node is closed, as the disk of all Maildirs refuses; 2: the node cannot be
-    asked.
+    a user's mailboxes stand still, a failure or a guard of a mailbox or of a user's folders lasts, or the node is
+    closed, as the disk of all Maildirs refuses; 2: the node cannot be asked.
     """
     import asyncio
 
@@ -240,7 +240,7 @@ def _document(reply: Any, name: str = "") -> Any:
 def _is_in_trouble(found: dict[str, Any], most_lag_ms: float) -> bool:
     """Changes that are on their way are no trouble: a node that is in use always has some."""
     members = found["members"]
-    return bool(found["apart"] or found["stopped"] or _why_closed(found)) or any(
+    return bool(found["apart"] or found["stopped"] or found.get("troubled") or _why_closed(found)) or any(
         each["link"] == "down" or each.get("lag-ms", 0) > most_lag_ms for each in members
     )
 
@@ -288,6 +288,7 @@ def _table(found: dict[str, Any]) -> str:
             head,
             *_closed(found),
             *stopped,
+            *(f"{each['user']}: {each['why']}" for each in found.get("troubled", [])),
             *_failed(found),
             *("  ".join(word.ljust(width) for word, width in zip(line, widths)).rstrip() for line in lines),
         ]

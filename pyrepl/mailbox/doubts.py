@@ -37,6 +37,10 @@ class Doubts:
         """What is in doubt of a mailbox, and nothing else of it is any more."""
         self._changes[box] = changes.by_message()
 
+    def boxes(self) -> Iterable[str]:
+        """Those in which there is any."""
+        return self._changes
+
     def of(self, box: str) -> Mapping[str, Change]:
         """Message -> flags that were added, and that were removed, perhaps."""
         return self._changes.get(box, {})

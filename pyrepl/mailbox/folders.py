@@ -190,6 +190,11 @@ class Folders:
         state = None if row is None else self._users.get(row.user)
         return state is not None and box in state.missing
 
+    def troubled(self) -> Iterator[tuple[str, str]]:
+        """Users with mailboxes whose folders could not be listed, or are missing and do not count as deleted, and why,
+        with the word first."""
+        return ((user, state.why) for user, state in self._users.items() if state.why and state.shown)
+
     def is_known(self, user: str) -> bool:
         """Are this user's folders looked after?"""
         return user in self._users
@@ -262,9 +267,9 @@ class Folders:
 
     def _tell(self, state: _User, name: str, about: str) -> None:
         """Once, as it may be found again and again."""
-        if state.why != about:
+        if state.why != f"{name} {about}":
             self._core.note(name, about)
-        state.why = about
+        state.why = f"{name} {about}"
 
     def _tell_odd(self, user: str, state: _User, event: str, folders: Iterable[str]) -> None:
         """Once, when one is found; and again if it was not there meanwhile."""

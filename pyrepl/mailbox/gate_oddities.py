@@ -38,5 +38,16 @@ def tell_odd(core: Core, gate: Gate, box: BoxRow, found: FoundBox) -> None:
 def tell_failed(core: Core, gate: Gate, box: BoxRow, why: str, *, has_lock_files: bool) -> None:
     """Once, as it is tried again and again. A gate without a lock file keeps nobody from anything."""
     if why != gate.why:
-        core.note("gate_failed" if has_lock_files else "look_failed", f"{box.user} {box.name}: {why}")
+        core.note(_failed(has_lock_files), f"{box.user} {box.name}: {why}")
     gate.why = why
+
+
+def trouble(gate: Gate, *, has_lock_files: bool) -> str:
+    """What of it lasts, with the word first."""
+    if gate.why:
+        return f"{_failed(has_lock_files)} {gate.why}"
+    return f"expunge_guard {gate.missing} messages are missing"
+
+
+def _failed(has_lock_files: bool) -> str:
+    return "gate_failed" if has_lock_files else "look_failed"

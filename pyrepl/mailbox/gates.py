@@ -27,7 +27,7 @@ keeps gates shut when the daemon is killed (its keeper).
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+from collections.abc import Container, Iterator, Sequence
 from functools import partial
 from typing import Final, final
 
@@ -36,7 +36,7 @@ from pyrepl.mailbox.codec import UNTAGGED
 from pyrepl.mailbox.compare import FoundBox, difference
 from pyrepl.mailbox.core import Core
 from pyrepl.mailbox.gate_awaited import Awaited
-from pyrepl.mailbox.gate_oddities import tell_differences, tell_failed, tell_odd
+from pyrepl.mailbox.gate_oddities import tell_differences, tell_failed, tell_odd, trouble
 from pyrepl.mailbox.gate_parting import Parting
 from pyrepl.mailbox.gate_states import (
     BEFORE_SHUT,
@@ -133,6 +133,13 @@ class Gates:
         """Those that have a gate."""
         found = (self._core.rows.box(guid) for guid in self._gates)
         return [box for box in found if box is not None]
+
+    def troubled(self) -> Iterator[tuple[str, str]]:
+        """Mailboxes that could not be looked at when that was tried last, or lack messages that do not count as
+        expunged, and why."""
+        for gate in self._gates.values():
+            if gate.why or gate.missing:
+                yield gate.box, trouble(gate, has_lock_files=self._has_lock_files)
 
     # News
 

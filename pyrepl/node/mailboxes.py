@@ -63,6 +63,9 @@ class MailboxFigures(Protocol):
     def users_stopped(self) -> int: ...
 
     @property
+    def troubled(self) -> int: ...
+
+    @property
     def ops_waiting(self) -> int: ...
 
     @property

@@ -25,6 +25,7 @@ from pyrepl.mailbox.excluded import WHY
 from pyrepl.mailbox.kinds import KINDS
 from pyrepl.mailbox.node import Node
 from pyrepl.mailbox.rows import BoxRow
+from pyrepl.mailbox.troubled import troubled
 from pyrepl.mailbox.verbs import Check, Command
 from pyrepl.mailbox.words import box_name, escape
 from pyrepl.node.mailboxes import MailboxMember
@@ -281,6 +282,7 @@ class MailboxDeeds:
             b"works-owed": self._works_owed(),
             b"mail-processes": 0 if node is None else len(self._conns.clients),
             b"stopped": self._stopped(),
+            b"troubled": [] if node is None else [_map_of_trouble(*each) for each in troubled(node)],
             b"scrub": _scrubbed(node),
             b"join": _joined(node),
             b"members": [self._member(node, one) for one in self._figures.members],
@@ -315,6 +317,10 @@ class MailboxDeeds:
         if node is not None and one.name in node.core.peers:
             shown |= {b"lag-ops": one.lag_ops, b"lag-ms": one.lag_ms}
         return shown
+
+
+def _map_of_trouble(user: str, why: str) -> Reply:
+    return {b"user": user.encode(), b"why": why.encode()}
 
 
 def _boxes(node: Node, effect: AskMailboxes) -> dict[str, BoxRow]:

@@ -13,6 +13,7 @@ from pyrepl.daemon.mailbox.conns import Conns
 from pyrepl.daemon.mailbox.driver import Driver
 from pyrepl.mailbox.node import Node
 from pyrepl.mailbox.sending import Counted
+from pyrepl.mailbox.troubled import count_troubled
 from pyrepl.node.mailboxes import MailboxMember
 
 
@@ -74,6 +75,10 @@ class Figures:
     @property
     def users_stopped(self) -> int:
         return 0 if self._driver is None else len(self._driver.standing)
+
+    @property
+    def troubled(self) -> int:
+        return 0 if self._node is None else count_troubled(self._node)
 
     @property
     def ops_waiting(self) -> int:

@@ -73,6 +73,12 @@ MAILBOXES: Final = Section(
         _line(
             "mailbox_users_stopped", _GAUGE, lambda f: f.users_stopped, "Users whose disk refuses: see MAILBOX STATUS."
         ),
+        _line(
+            "mailbox_troubled",
+            _GAUGE,
+            lambda f: f.troubled,
+            "Mailboxes and users with a failure or a guard that lasts: see MAILBOX STATUS.",
+        ),
         _line("mailbox_ops_sent", _COUNTER, lambda f: f.ops_sent, "Changes that were sent to other members."),
         _line(
             "mailbox_ops_applied",

@@ -64,6 +64,12 @@ def test_a_user_whose_mail_stands_still() -> None:
     assert "alice stands still, 3 works are owed: no space" in result.output
 
 
+def test_what_lasts_after_it_was_told_is_trouble() -> None:
+    result = asked(STATUS | {b"troubled": [{b"user": b"bob", b"why": b"gate_failed INBOX: no disk"}]})
+    assert result.exit_code == 1 and "bob: gate_failed INBOX: no disk" in result.output
+    assert asked(STATUS | {b"troubled": []}).exit_code == 0
+
+
 @pytest.mark.parametrize("users", [["alice"], ["alice", "bob"], []])
 def test_users_who_could_not_join_are_named(users: list[str]) -> None:
     status = STATUS | {b"join": {b"left": 0, b"done": 3, b"failed": [user.encode() for user in users]}}

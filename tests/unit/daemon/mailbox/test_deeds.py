@@ -199,3 +199,19 @@ async def test_join_is_answered_when_the_folders_are_listed(tmp_path: Path) -> N
         assert await asking.say("MAILBOX JOIN alice") == "OK"
         [box] = map(pairs, await asking.say("MAILBOX INFO alice"))
         assert (box[b"name"], box[b"uidvalidity"]) == (b"INBOX", 7)
+
+
+@in_loop
+async def test_a_user_whose_folders_cannot_be_listed_is_shown_until_they_can(tmp_path: Path) -> None:
+    async with cluster(tmp_path, "a", mailbox_gate="on") as nodes:
+        process = await MailProcess.of(tmp_path / "a")
+        assert (await process.ask("CREATE alice INBOX")).startswith("OK")
+        asking, mailboxes, mail = await nodes["a"].peer(), nodes["a"].app.mailboxes, tmp_path / "a" / "mail"
+        assert mailboxes is not None and pairs(await asking.say("MAILBOX STATUS"))[b"troubled"] == []
+        (mail / "alice").rename(tmp_path / "away")
+        await until(lambda: mailboxes.figures.troubled)
+        shown = [pairs(each) for each in pairs(await asking.say("MAILBOX STATUS"))[b"troubled"]]
+        assert {each[b"user"] for each in shown} == {b"alice"}
+        assert {each[b"why"].split()[0] for each in shown} <= {b"folders_failed", b"gate_failed"}
+        (tmp_path / "away").rename(mail / "alice")
+        await until(lambda: not mailboxes.figures.troubled)

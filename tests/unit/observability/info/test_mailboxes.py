@@ -20,6 +20,7 @@ class Figures:
     is_apart = False
     apart_s = 1.5
     boxes, messages, journal_bytes, mail_processes, users_stopped = 1, 2, 3, 4, 5
+    troubled = 18
     ops_waiting, ops_sent, ops_applied, moves, renumbered = 6, 7, 8, 9, 10
     burned, single_copy, gate_waits, gate_wait_ms = 11, 12, 13, 14
     scrubbed_bytes, texts_damaged, texts_mended = 15, 16, 17
@@ -39,6 +40,6 @@ def test_each_figure_has_its_line() -> None:
     shown = info(rig, "mailboxes")
     fields = [entry.name for entry in MAILBOXES.entries if isinstance(entry, Field)]
     assert list(shown) == [*fields, "mailbox_member0", "mailbox_member1"]
-    head = "7390 a 1 b 3 0 1.50 1 2 3 4 5 7 8 6 250 9 10 11 12 13 14 15 16 17"
+    head = "7390 a 1 b 3 0 1.50 1 2 3 4 5 18 7 8 6 250 9 10 11 12 13 14 15 16 17"
     assert " ".join(shown[name] for name in fields) == head
     assert shown["mailbox_member1"] == "name=b,address=h:2,link=down,lag_ops=3,lag_ms=250"
