@@ -15,7 +15,7 @@ from tests.unit.mailbox.gate_rig import GUID, READS, Rig
 def test_a_look_that_failed(has_lock_files: bool, word: str) -> None:
     rig = Rig(has_lock_files=has_lock_files)
     assert troubled(rig.node) == [] and count_troubled(rig.node) == 0
-    rig.node.gates.seen(GUID, READS._replace(brought=True), rig.now)
+    rig.gates.seen(GUID, READS._replace(brought=True), rig.now)
     rig.round()
     rig.round(GateResult(why="no disk"))
     assert troubled(rig.node) == [("alice", f"{word} INBOX: no disk")] and count_troubled(rig.node) == 1
