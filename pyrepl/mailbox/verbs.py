@@ -515,7 +515,7 @@ class Quit(Command):
 COMMANDS: Final[tuple[type[Command], ...]] = (
     *(Hello, Auth, Lock, Unlock, Save, Store, Expunge, Copy, Modseqs, FlagsOf, Renumber),
     *(Create, Delete, Rename, Subscribe, Unsubscribe, TxBegin, TxEnd, Fetch, Check),
-    *(Take, Give, RootPing, RootClaim, RootSet, RootClear, Ack, Ping, Quit),
+    *(Take, InUse, Give, RootPing, RootClaim, RootSet, RootClear, Ack, Ping, Quit),
     *(Sync, Boxes, State, Entries, Entry, Messages, Message),
 )
 BY_VERB: Final[dict[str, type[Command]]] = {command.VERB: command for command in COMMANDS}

@@ -395,7 +395,8 @@ class World:
         def hear(node: Node, now: float) -> None:
             for sender, tag, command, text in came:
                 why = node.why_not(sender, command)
-                assert why is None, f"{host.name} hears nothing more of {sender}: {why}"
+                if why is not None:
+                    raise Violation("I5", f"{host.name} hears nothing more of {sender}: {why}")
                 node.hear(sender, tag, command, text, now)
 
         if came:
