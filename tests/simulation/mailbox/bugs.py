@@ -399,7 +399,7 @@ BUGS: Final[dict[str, Bug]] = {
 BESIDE_DOVECOTS: Final[dict[str, Bug]] = {
     "daemon killed without a keeper": Bug(_no_keeper, "I1", 0),
     "gate opened for a store": Bug(_gate_opened_for_store, "I1", 0),
-    "left in the block of another": Bug(_block_left, "I1", 288),
+    "left in the block of another": Bug(_block_left, "I1", 128),
     "made with an open gate": Bug(_made_with_an_open_gate, "I1", 79),
 }
 """As BUGS; they need a Dovecot beside each node to be found."""
