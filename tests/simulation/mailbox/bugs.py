@@ -392,7 +392,7 @@ BUGS: Final[dict[str, Bug]] = {
     "term not compared": Bug(_term_not_compared, "I6", 53),
     "their vector ignored": Bug(_their_vector_ignored, "I5", 14),
     "transaction torn": Bug(_torn, "I15", 0),
-    "uid of a twin not passed": Bug(_twin_not_passed, "I10", 435),
+    "uid of a twin not passed": Bug(_twin_not_passed, "I10", 636),
     "vote not on disk": Bug(_vote_not_on_disk, "I6", 1),
 }
 """By name."""
