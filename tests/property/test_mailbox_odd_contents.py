@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from pyrepl.daemon.mailbox.aside import Aside
@@ -92,6 +92,13 @@ def _told(core: Core, ops: list[Op]) -> None:
 
 @settings(max_examples=60, deadline=None)
 @given(files=_FILES, more=_FILES, keywords=_KEYWORDS, lines=_LINES, first=st.integers(0, 3))
+@example(
+    files=[(b"new", b"0", b"", 0, False)],
+    more=[(b"new", b"%41", b"", 0, False)],
+    keywords=b"",
+    lines=[(1, b"%41")],
+    first=0,
+)
 def test_a_look_tells_of_it(
     files: list[tuple[bytes, bytes, bytes, int, bool]],
     more: list[tuple[bytes, bytes, bytes, int, bool]],

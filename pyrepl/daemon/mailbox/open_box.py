@@ -195,10 +195,11 @@ class OpenBox:
         return self._with_odd(found, reader)._replace(unlisted=len(unlisted), next_uid=self._used_up_to)
 
     def _lines_of(self, bases: Set[bytes]) -> list[Entry]:
-        """For files that have none, as far as there are UIDs."""
+        """For files that have none, as far as there are UIDs. One whose name is another message's GUID gets its own."""
         new: list[Entry] = []
         for uid, base in zip(range(self.next_uid, LAST_UID + 1), sorted(bases)):
-            own = None if is_told_guid(base) else guid_of_copy(self.guid, self.uidvalidity, uid, base)
+            is_guid = is_told_guid(base) and not self._list.of_guid(base)
+            own = None if is_guid else guid_of_copy(self.guid, self.uidvalidity, uid, base)
             new.append(Entry(uid, base, own))
         return new
 
