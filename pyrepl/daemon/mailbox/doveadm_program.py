@@ -103,11 +103,14 @@ class DoveadmProgram:
 
     def close(self) -> None:
         """Nothing is called any more; what lives has the lock on. Else nobody has, whoever was forked meanwhile."""
-        for each in self._lock:
-            if not self._running:
-                fcntl.flock(each, fcntl.LOCK_UN)
-            os.close(each)
-        self._lock = ()
+        with self._guard:
+            # One that is being called now has the lock, and counts as running only when that is done.
+            self._is_over = True
+            for each in self._lock:
+                if not self._running:
+                    fcntl.flock(each, fcntl.LOCK_UN)
+                os.close(each)
+            self._lock = ()
 
     def run(self, *words: str, text: bytes = b"") -> bytes:
         """What it says to these words; it is given the text. Raises NoMailbox too."""
