@@ -75,13 +75,8 @@ class Freshness:
             self._end("with a majority of new ones")
         elif self._core.name in members.witnesses and self._knows_epochs():
             self._end("as a witness")
-        elif all(self._linked.get(name, False) for name in self._keepers()) and self._knows_epochs():
+        elif all(self._linked.get(name, name == self._core.name) for name in members.keepers) and self._knows_epochs():
             self._end("as no member has data")
-
-    def _keepers(self) -> list[str]:
-        """The other members that keep mail."""
-        members = self._mastering.members
-        return [name for name in members.others(self._core.name) if name not in members.witnesses]
 
     def link_down(self, peer: str) -> None:
         self._linked.pop(peer, None)

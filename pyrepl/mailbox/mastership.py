@@ -169,9 +169,9 @@ class Mastership:
             self.move(TrackerTrigger.DRAIN)
             self.drains_since = self.said_at = now
 
-    def say_in_use(self) -> None:
-        """To all who wait elsewhere."""
-        self.out.extend(StillUsed(self.box, want.node, self.token) for want in self.takes)
+    def say_in_use(self, token: Token) -> None:
+        """To all who wait here for their turn: LOCKs are open under this token."""
+        self.out.extend(StillUsed(self.box, want.node, token) for want in self.takes)
 
     def _hand_over(self, now: float) -> None:
         first, *rest = self.takes

@@ -47,26 +47,26 @@ class PendingWorks:
 
     def keep(self) -> list[Work]:
         """All that is to be done before the commit; they are pending no more."""
-        return self._take(removals=False) if self._works else []
+        places = [place for place, work in self._works.items() if not isinstance(work, REMOVALS)]
+        for key in [key for key in self._named if not key[0]]:
+            del self._named[key]
+        return [self._works.pop(place) for place in places]
 
     def take_away(self) -> list[Work]:
         """What is left, to be done after the commit; nothing is pending any more."""
-        return self._take(removals=True) if self._works else []
+        left = list(self._works.values())
+        self._works.clear()
+        self._named.clear()
+        return left
 
     def forget_flags(self, since: int) -> None:
         """Those that came since there were so many, all of which set flags, need not be done."""
         for place in list(self._works)[since:]:
-            assert isinstance(self._works.pop(place), SetFlags)
+            work = self._works.pop(place)
+            assert isinstance(work, SetFlags)
 
     def __len__(self) -> int:
         return len(self._works)
-
-    def _take(self, *, removals: bool) -> list[Work]:
-        places = [place for place, work in self._works.items() if isinstance(work, REMOVALS) == removals]
-        taken = [self._works.pop(place) for place in places]
-        for key in [key for key in self._named if key[0] == removals]:
-            del self._named[key]
-        return taken
 
     def _put(self, work: Work) -> None:
         self._count += 1

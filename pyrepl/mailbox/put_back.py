@@ -43,8 +43,7 @@ class PutBack:
 
     def why_not(self, peer: str, command: Command) -> str | None:
         """Why nothing that members say may be heard, None if it may. `command`: what a member says."""
-        is_said = isinstance(command, Sync) or (isinstance(command, Ok) and self._is_known and command.held)
-        if not self._is_put_back and is_said and isinstance(command, Sync | Ok):
+        if isinstance(command, Sync) or (isinstance(command, Ok) and self._is_known and command.held):
             self._look(peer, dict(command.held).get(self._core.origin, 0))
         return self.why or None
 
@@ -53,7 +52,7 @@ class PutBack:
 
     def _look(self, peer: str, theirs: int) -> None:
         made = self._core.journal.made_count
-        if theirs > (self._count() if self._is_known else self._at_start) and made:
+        if theirs > (self._count() if self._is_known else self._at_start) and made and not self._is_put_back:
             self._is_put_back = True
             rows = self._core.rows
             rows.put_cluster(rows.cluster()._replace(is_put_back=True))

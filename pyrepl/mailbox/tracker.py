@@ -12,7 +12,7 @@ from collections.abc import Container
 from typing import Final, NamedTuple, final
 
 from pyrepl.mailbox.answers import Reason
-from pyrepl.mailbox.mastership import AskFor, Lost, Mastership, Overdue, StaleGive, StillUsed, TrackerEvent, Want
+from pyrepl.mailbox.mastership import AskFor, Lost, Mastership, Overdue, StaleGive, TrackerEvent, Want
 from pyrepl.mailbox.tracker_states import Phase, TrackerTrigger
 from pyrepl.mailbox.words import APART, Token, Vector
 
@@ -169,7 +169,7 @@ class Tracker:
         if mine.phase is Phase.ASKING and token.epoch == self.epoch:
             self._since[box] = now
             self._waited.pop(box, None)
-            self._out.extend(StillUsed(box, want.node, token) for want in mine.takes)
+            mine.say_in_use(token)
 
     def applied(self, held: dict[str, int], now: float) -> None:
         """So far every op is applied here."""
@@ -260,7 +260,7 @@ class Tracker:
                 self._out.append(Overdue(mine.box, mine.needs))
             if mine.phase is Phase.DRAINING and mine.said_at + ASK_AGAIN_S <= now <= mine.drains_since + USED_S:
                 mine.said_at = now
-                mine.say_in_use()
+                mine.say_in_use(mine.token)
             self._rest(mine, now)
             if not mine.is_busy:
                 self._busy.pop(mine.box, None)

@@ -21,6 +21,15 @@ def test_what_takes_away_is_done_behind_the_rest() -> None:
     assert works.keep() == [] and works.take_away() == [gone] and not works
 
 
+def test_what_follows_from_works_that_were_done_is_done_after_the_commit_with_the_rest() -> None:
+    works = PendingWorks()
+    raised, gone = RaiseNext("alice", "B", 7), RemoveMessage("alice", "B", "g1")
+    works.add(gone)
+    assert works.keep() == []
+    works.add(raised)
+    assert works.take_away() == [gone, raised] and not works
+
+
 def test_what_comes_back_is_not_taken_away() -> None:
     works = PendingWorks()
     works.extend([RemoveMessage("alice", "B", "g1"), RemoveMessage("alice", "B", "g2"), RemoveBox("alice", "B")])
